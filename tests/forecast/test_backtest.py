@@ -624,7 +624,7 @@ def test_a_model_that_cannot_be_fitted_so_early_says_on_what():
 
 def test_asking_for_what_there_is_not_is_refused():
     found = backtest(Persistence(), walks([12, 12]), 4, n_windows=3)
-    with pytest.raises(ValueError, match="h=5: the scores are of 4 steps"):
+    with pytest.raises(ValueError, match="h=5: expected at most 4, the number of steps in scores"):
         found.at_step(5)
     with pytest.raises(ValueError, match="score='crps': expected one of 'mse', 'mae'"):
         found.per_step("crps")

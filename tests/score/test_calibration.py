@@ -125,7 +125,7 @@ def test_answers_no_better_than_chance_end_at_the_other_limit_and_equal_logits_s
     [
         ([[0.0, np.inf]], [0], {}, r"logits\[0, 1\] is inf"),
         ([[0.0, np.nan]], [0], {}, r"logits\[0, 1\] is nan"),
-        ([[1e308, -1e308]], [0], {}, "differ by more than a number can hold"),
+        ([[1e308, -1e308]], [0], {}, "differ by more than a float can hold"),
         ([[0.0, 1.0]], [2], {}, "truth holds 2: expected columns from 0 to 1"),
         ([[0.0, 1.0]], ["a"], {}, "truth holds 'a': expected columns"),
         ([[0.0, 1.0]], ["a"], {"classes": ["b", "c"]}, "truth holds 'a', which is not among classes"),

@@ -67,7 +67,7 @@ def test_whether_more_is_better_is_said_of_your_own_scores_where_there_are_sever
         )
     with pytest.raises(ValueError, match=r"higher_is_better='owm': expected one of 'own', 'psnr'"):
         score.horizon_scores(TRUTH, {"many": MANY}, own, higher_is_better={"owm": True})
-    with pytest.raises(TypeError, match="higher_is_better is a bool: expected words by the name of a score"):
+    with pytest.raises(TypeError, match="higher_is_better is a bool: expected True or False by the name of a score"):
         score.horizon_scores(TRUTH, {"many": MANY}, own, higher_is_better=True)
 
 

@@ -187,7 +187,7 @@ def test_pictures_that_a_network_cannot_see_are_refused(weights):
     refused("a side of 30 pixels: AlexNet needs at least 31", np.zeros((1, 1, 1, 30, 64)))
     refused(r"frames of shape \(2, 32, 32\): expected images", np.zeros((1, 1, 2, 32, 32)))
     refused(r"frames of shape \(4,\): expected images", np.zeros((1, 1, 4)))
-    refused("masked in places", np.where(np.eye(32) > 0, np.nan, np.zeros((1, 1, 1, 32, 32))))
+    refused("masked cells", np.where(np.eye(32) > 0, np.nan, np.zeros((1, 1, 1, 32, 32))))
     refused("numbers from 0 to 255: expected 0 to value_range=1", np.linspace(0, 255, 1024).reshape(1, 1, 32, 32))
     refused("numbers from -1 to 1: expected 0 to", np.linspace(-1, 1, 1024).reshape(1, 1, 32, 32))
     with pytest.raises(ValueError, match=r"weights gave an array of shape \(1, 3\) for 1 pairs"):
@@ -313,5 +313,5 @@ def test_without_features_the_message_says_which_and_what_needs_none():
             score.fvd(truth, truth, features=lambda videos, seen=seen: next(seen))
     with pytest.raises(ValueError, match="truth has one video"):
         score.fvd(truth[:1], truth[:1], features=steps_and_spread)
-    with pytest.raises(ValueError, match="masked in places"):
+    with pytest.raises(ValueError, match="masked cells"):
         score.fvd(np.where(np.eye(4) > 0, np.nan, truth), truth, features=steps_and_spread)

@@ -67,7 +67,7 @@ def test_the_open_set_curve_draws_itself_beside_others():
         (lambda: score.novelty_auroc([1.0], [[1.0]]), r"unknown has shape \(1, 1\)"),
         (lambda: score.novelty_auroc([1.0], [np.nan]), r"unknown\[0\] is nan"),
         (lambda: score.unknown_accept_rate([1.0], [1.0], share=1.5), "share=1.5"),
-        (lambda: score.open_set_curve([1.0], [True, False], [1.0]), "one for each known item"),
+        (lambda: score.open_set_curve([1.0], [True, False], [1.0]), "one value for each known item"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(call, words):

@@ -193,7 +193,7 @@ def test_columns_are_no_matrices_in_a_paired_bootstrap():
         (lambda: score.bootstrap_p_value(0.5), r"expected \(draw,\)"),
         (lambda: score.cliques([1.0, 2.0], np.zeros((1, 1), bool)), r"\(method,\) and \(method, method\)"),
         (lambda: score.permutation_test([1.0, np.inf], [1.0, np.inf]), "infinite number"),
-        (lambda: score.permutation_test([1.0, 2.0], [1.0, 2.0], groups=[[0], [1]]), "expected one for each"),
+        (lambda: score.permutation_test([1.0, 2.0], [1.0, 2.0], groups=[[0], [1]]), "expected one group for each item"),
         (lambda: score.corrected_t_test([0.1, np.nan], 0.25), "finite numbers"),
         (lambda: score.silhouette([[0.0, 1.0], [1.0, 0.0]], [None, None]), "clusters"),
         (lambda: score.paired_bootstrap(min, 0.5, [1], [1]), "expected .item"),

@@ -253,7 +253,7 @@ def test_the_curve_itself_lies_in_its_band():
     ("call", "words"),
     [
         (lambda e: e.minimum_cost(0.0), "prior=0.0: expected"),
-        (lambda e: e.minimum_cost(1.0), "prior=1.0: expected a share between 0 and 1"),
+        (lambda e: e.minimum_cost(1.0), "prior=1.0: expected the fraction of genuine pairs, between 0 and 1"),
         (lambda e: e.minimum_cost(0.1, reject_cost=0), "reject_cost=0"),
         (lambda e: e.threshold(1.5), "false_accept=1.5"),
         (lambda e: e.error_rates(np.nan), "threshold is nan"),

@@ -82,9 +82,9 @@ class Alignment:
     sides: tuple[Sequences, Sequences] | None = None
 
     def __post_init__(self) -> None:
-        for held in (self.path, self.weights):
-            if held is not None:
-                held.flags.writeable = False
+        for array in (self.path, self.weights):
+            if array is not None:
+                array.flags.writeable = False
 
     @property
     def plan(self) -> NDArray[np.float64]:

@@ -193,20 +193,20 @@ def _minimize_soft_cost(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> B
     scale = abs(first) or 1.0  # SciPy's tolerance is a share only of costs above 1
     costs, rounds = [first], _iterate_with_progress(task.max_iter, task.progress)
 
-    def scaled(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def scaled_cost(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         cost, gradient = objective(flat)
         return cost / scale, gradient / scale
 
-    def heard(intermediate_result: Any) -> None:
+    def record_cost(intermediate_result: Any) -> None:
         costs.append(float(intermediate_result.fun) * scale)
         next(rounds, None)
 
     solution = minimize(
-        scaled,
+        scaled_cost,
         start.astype(np.float64).reshape(-1),
         jac=True,
         method="L-BFGS-B",
-        callback=heard,
+        callback=record_cost,
         options={"maxiter": task.max_iter, "ftol": task.tolerance, "gtol": 0.0},
     )
     average = solution.x.reshape(start.shape).astype(start.dtype)

@@ -96,13 +96,13 @@ class Metric(abc.ABC):
         return out
 
     def _validate_sides(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
-        for name, given in zip(names, (x, y), strict=True):
-            if given is None:
+        for name, side in zip(names, (x, y), strict=True):
+            if side is None:
                 continue
-            if len(given) == 0:
+            if len(side) == 0:
                 raise ValueError(f"{name} holds no sequences: expected at least one")
             if not self._takes_missing():
-                given.refuse_missing(type(self).__name__, name)
+                side.refuse_missing(type(self).__name__, name)
         if y is not None and x.frame != y.frame:
             one = (
                 "one sequence (time, channel) is s[:1], or [x] around its array; " if (1,) in (x.frame, y.frame) else ""
@@ -181,11 +181,11 @@ class Metric(abc.ABC):
         x = as_sequences(X, "X")
         self._validate_sides(x, None, ("X", "X"))
         classes = x.labels if y is None else validate_targets(self, x, y, "class")
-        given = None if classes is None else np.asarray(classes)
-        return noise_curve(self, x, given, levels, n_repeats, random_state, n_jobs)
+        labels = None if classes is None else np.asarray(classes)
+        return noise_curve(self, x, labels, levels, n_repeats, random_state, n_jobs)
 
-    def _validate_search(self, collection: Sequences, asked: Sequences, k: int) -> None:
-        self._validate_sides(asked, collection, ("queries", "X"))
+    def _validate_search(self, collection: Sequences, queries: Sequences, k: int) -> None:
+        self._validate_sides(queries, collection, ("queries", "X"))
         if check_int(k, "k", 1) > len(collection):
             raise ValueError(f"k={k}: expected 1 to {len(collection)}, the number of sequences in X")
 
@@ -193,16 +193,16 @@ class Metric(abc.ABC):
         """Everything that can be precomputed from a collection alone; the default is nothing."""
         return sequences
 
-    def _select_items(self, known: Any, items: Ids | slice) -> Any:
+    def _select_items(self, precomputed: Any, items: Ids | slice) -> Any:
         """What is known of some of the sequences."""
-        return known[items]
+        return precomputed[items]
 
-    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+    def _compare_precomputed(self, queries: Any, references: Any, out: NDArray[Any], threads: int) -> None:
         """Write distances into `out` (query, item), from the precomputed data of the queries and the collection."""
-        self._fill_matrix(asked, known, out, threads, None)
+        self._fill_matrix(queries, references, out, threads, None)
 
     def _search_nearest(
-        self, asked: Sequences, known: Any, k: int, threads: int, report: ProgressCallback
+        self, queries: Sequences, references: Any, k: int, threads: int, report: ProgressCallback
     ) -> Matches | None:
         """A search for the k nearest that is faster than all distances, if the metric has one."""
         return None

@@ -91,13 +91,13 @@ class ElasticDistance(Aligner):
         self._distances_from_totals(out, x.lengths[:, None], other.lengths[None, :])
 
     def _search_nearest(
-        self, asked: Sequences, known: Sequences, k: int, threads: int, report: ProgressCallback
+        self, query_sequences: Sequences, references: Sequences, k: int, threads: int, report: ProgressCallback
     ) -> Matches | None:
         rooted = self._is_rooted()
-        if rooted is None or self._is_per_channel(asked):
+        if rooted is None or self._is_per_channel(query_sequences):
             return None
-        refuse_infeasible(self._warping_band, asked.lengths, known.lengths)
-        queries, items = self._preprocess_sequences(asked), self._preprocess_sequences(known)
+        refuse_infeasible(self._warping_band, query_sequences.lengths, references.lengths)
+        queries, items = self._preprocess_sequences(query_sequences), self._preprocess_sequences(references)
         ready = self._kernel_arguments(queries, items, pair_dtype(queries, items))
         nearest = native.search(*ready, k, rooted=rooted, threads=threads, report=report)
         return None if nearest is None else Matches(*nearest)

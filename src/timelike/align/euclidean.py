@@ -38,10 +38,10 @@ class Euclidean(Aligner):
         return _DIAGONAL._align(x, y)
 
     def _search_nearest(
-        self, asked: Sequences, known: Sequences, k: int, threads: int, report: ProgressCallback
+        self, queries: Sequences, references: Sequences, k: int, threads: int, report: ProgressCallback
     ) -> Matches | None:
-        _refuse_unequal_lengths(asked, known)
-        return _DIAGONAL._search_nearest(asked, known, k, threads, report)
+        _refuse_unequal_lengths(queries, references)
+        return _DIAGONAL._search_nearest(queries, references, k, threads, report)
 
 
 def _refuse_unequal_lengths(x: Sequences, y: Sequences) -> None:

@@ -138,37 +138,45 @@ class Gallery:
         matches._sources = self.collection, query_sequences
         return matches
 
-    def _search(self, asked: Sequences, k: int, threads: int, report: ProgressCallback) -> Matches:
+    def _search(self, query_sequences: Sequences, k: int, threads: int, report: ProgressCallback) -> Matches:
         metric, precomputed = self.metric, self._precomputed
         if precomputed is None:
             precomputed = metric._precompute_items(self.collection, threads)
-        matches = metric._search_nearest(asked, precomputed, k, threads, report)
+        matches = metric._search_nearest(query_sequences, precomputed, k, threads, report)
         if matches is not None:  # by bounds, so that only the distances that are answered are known to be finite
-            refuse_nonfinite(matches.distances, ("queries", "X"), columns=matches.ids, sides=(asked, self.collection))
+            refuse_nonfinite(
+                matches.distances, ("queries", "X"), columns=matches.ids, sides=(query_sequences, self.collection)
+            )
             return matches
         # the precomputed data of a query may be as large as the query, so queries are processed in blocks
-        pieces = (slice(begin, begin + _QUERY_BLOCK) for begin in range(0, len(asked), _QUERY_BLOCK))
-        report_chunk = None if report is None else (report, len(asked))
-        all_found = [
-            self._search_by_distances(asked[piece], precomputed, k, threads, piece.start, report_chunk)
+        pieces = (slice(begin, begin + _QUERY_BLOCK) for begin in range(0, len(query_sequences), _QUERY_BLOCK))
+        report_chunk = None if report is None else (report, len(query_sequences))
+        match_blocks = [
+            self._search_by_distances(query_sequences[piece], precomputed, k, threads, piece.start, report_chunk)
             for piece in pieces
         ]
-        return Matches(*map(np.concatenate, zip(*all_found, strict=True)))
+        return Matches(*map(np.concatenate, zip(*match_blocks, strict=True)))
 
     def _search_by_distances(
-        self, asked: Sequences, known: Any, k: int, threads: int, first: int, progress: tuple[Any, int] | None
+        self,
+        query_sequences: Sequences,
+        references: Any,
+        k: int,
+        threads: int,
+        first: int,
+        progress: tuple[Any, int] | None,
     ) -> Matches:
         """By all distances, those of some queries at a time, so that memory stays bounded; the first is the `first`."""
-        dtype, height = pair_dtype(asked, self.collection), max(1, _BLOCK_DISTANCES // len(self.collection))
+        dtype, height = pair_dtype(query_sequences, self.collection), max(1, _BLOCK_DISTANCES // len(self.collection))
         if progress is not None:  # a bar is shown and has to move
             height = min(height, -(-progress[1] // _MAX_REPORTS))
         queries, ids, distances = None, [], []
-        for begin in range(0, len(asked), height):
-            rows = slice(begin, min(begin + height, len(asked)))
+        for begin in range(0, len(query_sequences), height):
+            rows = slice(begin, min(begin + height, len(query_sequences)))
             out = np.empty((rows.stop - begin, len(self.collection)), dtype)
-            if not fill_distributed(self.metric, asked[rows], self.collection, out):
-                queries = self.metric._precompute_items(asked, threads) if queries is None else queries
-                self.metric._compare_precomputed(self.metric._select_items(queries, rows), known, out, threads)
+            if not fill_distributed(self.metric, query_sequences[rows], self.collection, out):
+                queries = self.metric._precompute_items(query_sequences, threads) if queries is None else queries
+                self.metric._compare_precomputed(self.metric._select_items(queries, rows), references, out, threads)
             refuse_nonfinite(out, ("queries", "X"), first=first + begin)
             ids.append(smallest_positions(out, k))
             distances.append(np.take_along_axis(out, ids[-1], axis=1))
@@ -177,7 +185,7 @@ class Gallery:
         return Matches(np.concatenate(ids), np.concatenate(distances))
 
     def _search_candidates(
-        self, asked: Sequences, chosen: Ids, k: int, threads: int, report: ProgressCallback
+        self, query_sequences: Sequences, chosen: Ids, k: int, threads: int, report: ProgressCallback
     ) -> Matches:
         metric, precomputed, places = self.metric, self._precomputed, chosen
         if precomputed is None:  # a candidate of several queries is made known once
@@ -187,9 +195,9 @@ class Gallery:
                 metric._precompute_items(self.collection[wanted], threads),
                 (wanted.cumsum() - 1)[chosen],
             )
-        out = np.empty(chosen.shape, pair_dtype(asked, self.collection))
-        for begin in range(0, len(asked), _QUERY_BLOCK):
-            queries = metric._precompute_items(asked[begin : begin + _QUERY_BLOCK], threads)
+        out = np.empty(chosen.shape, pair_dtype(query_sequences, self.collection))
+        for begin in range(0, len(query_sequences), _QUERY_BLOCK):
+            queries = metric._precompute_items(query_sequences[begin : begin + _QUERY_BLOCK], threads)
             for query, own in enumerate(places[begin : begin + _QUERY_BLOCK]):
                 row = slice(begin + query, begin + query + 1)
                 metric._compare_precomputed(
@@ -199,24 +207,24 @@ class Gallery:
                     threads,
                 )
                 if report is not None:
-                    report(row.stop, len(asked))
-        refuse_nonfinite(out, ("queries", "X"), columns=chosen, sides=(asked, self.collection))
+                    report(row.stop, len(query_sequences))
+        refuse_nonfinite(out, ("queries", "X"), columns=chosen, sides=(query_sequences, self.collection))
         order = smallest_positions(out, k)
         return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))
 
 
-def refuse_exclude_self(n_asked: int, n_known: int, k: int) -> None:
+def refuse_exclude_self(n_queries: int, n_items: int, k: int) -> None:
     """Raise an error if queries cannot be the collection itself, or it has too few others."""
-    if n_asked != n_known:
+    if n_queries != n_items:
         raise ValueError(
-            f"exclude_self=True with {n_asked} queries and {n_known} sequences in X: expected queries to be X, in the "
-            "same order"
+            f"exclude_self=True with {n_queries} queries and {n_items} sequences in X: expected queries to be X, in "
+            "the same order"
         )
-    if k >= n_known:
-        raise ValueError(f"k={k}: expected 1 to {n_known - 1}, the number of other sequences in X")
+    if k >= n_items:
+        raise ValueError(f"k={k}: expected 1 to {n_items - 1}, the number of other sequences in X")
 
 
-def drop_self_matches(found: Matches) -> Matches:
+def drop_self_matches(matches: Matches) -> Matches:
     """Of the k + 1 nearest of every query the k that are not in its own place.
 
     Where copies that come first have filled all k + 1, it is not among them, and the last is one too many.
@@ -226,10 +234,10 @@ def drop_self_matches(found: Matches) -> Matches:
            [0]]), distances=array([[3.],
            [0.]]))
     """
-    own = found.ids == np.arange(len(found.ids))[:, None]
+    own = matches.ids == np.arange(len(matches.ids))[:, None]
     own[~own.any(axis=1), -1] = True
     shape = (len(own), own.shape[1] - 1)
-    return Matches(found.ids[~own].reshape(shape), found.distances[~own].reshape(shape))
+    return Matches(matches.ids[~own].reshape(shape), matches.distances[~own].reshape(shape))
 
 
 def smallest_positions(rows: NDArray[Any], k: int) -> Ids:
@@ -272,19 +280,26 @@ def leave_one_out_accuracy(distances: NDArray[Any], labels: NDArray[Any]) -> flo
     return float(np.mean(labels[distances.argmin(axis=1)] == labels))
 
 
-def validate_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:
+def validate_candidates(among: Any, n_queries: int, n_items: int, k: int) -> Ids:
     """Positions (query, candidate) in the collection, each row in order, from these or from another search's result."""
-    given = np.asarray(getattr(among, "ids", among))
-    if given.ndim != 2 or given.shape[0] != n_asked or given.shape[1] < 1 or given.dtype.kind not in "iu":
+    candidates = np.asarray(getattr(among, "ids", among))
+    if (
+        candidates.ndim != 2
+        or candidates.shape[0] != n_queries
+        or candidates.shape[1] < 1
+        or candidates.dtype.kind not in "iu"
+    ):
         raise ValueError(
-            f"among has shape {given.shape} of {given.dtype}: expected (query, candidate), whole numbers that are "
-            f"positions in X, for each of the {n_asked} queries"
+            f"among has shape {candidates.shape} of {candidates.dtype}: expected (query, candidate), whole numbers "
+            f"that are positions in X, for each of the {n_queries} queries"
         )
-    wrong = np.argwhere((given < 0) | (given >= n_known))
+    wrong = np.argwhere((candidates < 0) | (candidates >= n_items))
     if len(wrong):
         row, column = wrong[0].tolist()
-        raise ValueError(f"among[{row}, {column}] is {given[row, column]}: expected positions 0 to {n_known - 1} in X")
-    chosen = np.sort(given.astype(np.int64), axis=1)  # equal distances come in the order of X
+        raise ValueError(
+            f"among[{row}, {column}] is {candidates[row, column]}: expected positions 0 to {n_items - 1} in X"
+        )
+    chosen = np.sort(candidates.astype(np.int64), axis=1)  # equal distances come in the order of X
     twice = np.flatnonzero((np.diff(chosen, axis=1) == 0).any(axis=1))
     if len(twice):
         raise ValueError(f"among[{twice[0]}] names a position twice: expected each candidate of a query once")

@@ -63,10 +63,10 @@ class GDTW(Aligner):
     Examples
     --------
     >>> import timelike as tl
-    >>> found = tl.GDTW(regularization=0.01).align([0.0, 1.0, 4.0, 9.0], [0.0, 3.0, 6.0, 9.0])
-    >>> found.warp.values.round(2)
+    >>> alignment = tl.GDTW(regularization=0.01).align([0.0, 1.0, 4.0, 9.0], [0.0, 3.0, 6.0, 9.0])
+    >>> alignment.warp.values.round(2)
     array([0.  , 0.33, 1.33, 3.  ])
-    >>> found.apply().round(1)
+    >>> alignment.apply().round(1)
     array([0., 1., 4., 9.])
 
     Within half a step of the diagonal, at each of x's four steps:
@@ -134,7 +134,7 @@ class GDTW(Aligner):
 
         >>> import timelike as tl
         >>> x, y = tl.Sequences([[0.0, 1.0, 2.0]] * 2), tl.Sequences([[0.0, 2.0], [0.0, 0.0, 2.0]])
-        >>> [found.warp.values.round(1).tolist() for found in tl.GDTW(regularization=0.1).align_each(x, y)]
+        >>> [alignment.warp.values.round(1).tolist() for alignment in tl.GDTW(regularization=0.1).align_each(x, y)]
         [[0.0, 0.5, 1.0], [0.0, 1.5, 2.0]]
         """
         x, y = as_sequences(X, "X"), as_sequences(Y, "Y")

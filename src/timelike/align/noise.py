@@ -94,12 +94,12 @@ def noise_curve(
 
 
 def _check_levels(levels: Any) -> Floats:
-    given = np.atleast_1d(
+    array = np.atleast_1d(
         np.asarray(from_torch(levels, "levels") if hasattr(levels, "detach") else levels, dtype=object)
     )
-    if given.ndim != 1 or not len(given):
-        raise ValueError(f"levels has shape {given.shape}: expected a list of one standard deviation or more")
-    return np.array([check_float(level, f"levels[{i}]", 0.0) for i, level in enumerate(given)])
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"levels has shape {array.shape}: expected a list of one standard deviation or more")
+    return np.array([check_float(level, f"levels[{i}]", 0.0) for i, level in enumerate(array)])
 
 
 def _pair_masks(count: int, classes: NDArray[Any] | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:

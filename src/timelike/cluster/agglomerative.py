@@ -1,4 +1,4 @@
-"""`Agglomerative`: clusters that are joined two by two."""
+"""`Agglomerative`: hierarchical clustering by merging the two nearest clusters."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Linkage = Literal["average", "complete", "single"]
 
 
 class Agglomerative(PrecomputedClustering):
-    """Clusters joined two by two, the nearest first, until k are left or all are farther apart than a threshold.
+    """Merge the two nearest clusters until k are left or all are farther apart than a threshold.
 
-    Two clusters are as far apart as their members in the mean ("average", UPGMA), the two farthest ("complete") or the
-    two nearest ("single"). The work is scikit-learn's `AgglomerativeClustering`.
+    The distance of two clusters is the mean distance of their members ("average", UPGMA), the largest ("complete") or
+    the smallest ("single"). Uses scikit-learn's `AgglomerativeClustering`.
 
     Parameters
     ----------
     k : int
-        How many clusters; not looked at where a threshold is given.
+        Number of clusters; ignored if a threshold is given.
     metric : Metric or str
-        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+        As in `Neighbors`. An asymmetric distance is replaced by the mean of its two directions.
     linkage : {"average", "complete", "single"}
     threshold : float, optional
-        Clusters that are so far apart, or farther, are not joined.
+        Clusters at this distance or farther apart are not merged.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Agglomerative(PrecomputedClustering):
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
         if self.threshold is None:
             refuse_too_many(self.k, "k", len(distances))
-        if len(distances) == 1:  # of which scikit-learn makes no tree
+        if len(distances) == 1:  # scikit-learn needs at least two items
             return np.zeros(1)
         method = cluster.AgglomerativeClustering(
             n_clusters=self.k if self.threshold is None else None,

@@ -25,7 +25,7 @@ _MAX_PANELS = 12  # clusters drawn
 
 
 def check_seed(value: Any, name: str) -> Any:
-    """An option `random_state` as scikit-learn takes it, or a generator."""
+    """Check an option `random_state`: a seed that scikit-learn accepts, or a generator."""
     try:
         check_random_state(to_legacy_seed(value))
     except ValueError as error:
@@ -34,14 +34,14 @@ def check_seed(value: Any, name: str) -> Any:
 
 
 def to_legacy_seed(random_state: Any) -> Any:
-    """A new-style generator as scikit-learn's tools take it."""
+    """Convert a `np.random.Generator` to a `RandomState`, which scikit-learn needs; other seeds are returned."""
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.integers(2**32))
     return random_state
 
 
 def refuse_too_many(value: int, name: str, n_items: int) -> None:
-    """An error if an option is larger than the number of sequences."""
+    """Raise an error if an option is larger than the number of sequences."""
     if value > n_items:
         raise ValueError(
             f"{name}={value}: expected at most the number of sequences, n_samples = {n_items}; use a smaller {name}"
@@ -49,7 +49,7 @@ def refuse_too_many(value: int, name: str, n_items: int) -> None:
 
 
 class CentroidClustering(ClusterMixin, Model):  # type: ignore[misc]
-    """Base class of `KMeans` and `KMedoids`: options, checks of the training data, and the figure of the clusters."""
+    """Base class of `KMeans` and `KMedoids`: options, validation of the training data, and a plot of the clusters."""
 
     k = options.integer(1)
     n_clusters = Alias("k")
@@ -69,16 +69,16 @@ class CentroidClustering(ClusterMixin, Model):  # type: ignore[misc]
         return sequences
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
-        """The cluster of every sequence that was fitted."""
+        """The cluster of each training sequence."""
         labels: NDArray[np.int64] = self.fit(X).labels_
         return labels
 
     def plot(self, X: Any = None, *, channel: int | str = 0, dark: bool = False) -> Figure:
-        """A panel for every cluster: the sequences of X that `predict` assigns to it, at most thirty, and its center.
+        """Plot a panel for each cluster: its center, and up to thirty sequences of X that `predict` assigns to it.
 
-        Without X only the centers are drawn. Sequences with times are drawn from their first sample on, a mean over
-        the average duration of its members. `channel` is a position or a name, `dark` is for a dark page; of many
-        clusters the first twelve are drawn, as the title says.
+        Without X only the centers are drawn. Times are counted from the first sample of each sequence; a mean extends
+        over the average duration of its members. `channel` is a position or a name; `dark` is for dark pages. At most
+        twelve clusters are drawn; the title states how many.
         """
         self._require_fitted()
         centers, names = self._cluster_centers()
@@ -100,7 +100,7 @@ class CentroidClustering(ClusterMixin, Model):  # type: ignore[misc]
 
 
 class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
-    """Base class: computes all distances once, and predicts the cluster of the nearest training sequence."""
+    """Base class of methods on a distance matrix; `predict` returns the cluster of the nearest training sequence."""
 
     metric = metric_names.metric_option()
 
@@ -109,7 +109,7 @@ class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
     labels_: NDArray[np.int64] = schema.indices("item", below="item", least=-1)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters of X; a metric that is not fitted yet is fitted on X and y."""
+        """Find the clusters of X; an unfitted metric is fitted on X and y first."""
         with self._atomic_fit():
             self.sequences_ = sequences = self._validate_fit_input(X)
             self.metric_ = metric_names.fit_metric_copy(self.metric, sequences, y)
@@ -117,25 +117,25 @@ class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
-        """The cluster of every sequence that was fitted."""
+        """The cluster of each training sequence."""
         return self.fit(X, y).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The cluster of the nearest sequence that was fitted; −1 where that one is noise."""
+        """The cluster of the nearest training sequence; −1 if that sequence is noise."""
         queries = self._validate_predict_input(X)
         return np.asarray(self.labels_[self.metric_.neighbors(self.sequences_, queries).ids[:, 0]])
 
     @abc.abstractmethod
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
-        """The cluster of every row, from the distances of all pairs."""
+        """The cluster of each row, from the distances of all pairs."""
 
     def _takes_missing(self) -> bool:
-        """If the metric does."""
+        """Whether the metric accepts missing values."""
         return metric_names.takes_missing(self)
 
 
 def symmetric_distances(metric: Metric, sequences: Sequences) -> NDArray[np.float64]:
-    """Distances of all pairs as clustering needs them: symmetric, 0 on the diagonal, none negative."""
+    """The distance matrix for clustering: symmetric, 0 on the diagonal, nonnegative."""
     matrix = metric.pairwise(sequences).astype(np.float64)
     if not metric.symmetric:
         matrix = (matrix + matrix.T) / 2
@@ -143,13 +143,13 @@ def symmetric_distances(metric: Metric, sequences: Sequences) -> NDArray[np.floa
     if (matrix < 0).any():
         raise ValueError(
             f"{metric!r} gave the distance {matrix.min():g}, and clustering needs distances of at least 0: use a "
-            "metric without negative ones, such as SoftDTW(divergence=True)"
+            "metric without negative distances, such as SoftDTW(divergence=True)"
         )
     return np.ascontiguousarray(matrix)
 
 
 def relabel_by_occurrence(labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Clusters numbered as they first occur, so that the same parts have the same numbers; noise stays −1.
+    """Number clusters in order of first occurrence, so that equal partitions have equal labels; noise stays −1.
 
     >>> relabel_by_occurrence(np.array([2, -1, 0, 2]))
     array([ 0, -1,  1,  0])

@@ -1,4 +1,4 @@
-"""`elbow`: inertia and silhouette of clusterings with several numbers of clusters."""
+"""`elbow`: inertia and silhouette as functions of the number of clusters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Elbow(NamedTuple):
-    """Clusterings by their number of clusters `ks`: `inertias`, and mean `silhouettes` (nan where there is none)."""
+    """`inertias` and mean `silhouettes` (nan if undefined) for each number of clusters in `ks`."""
 
     ks: NDArray[np.int64]
     inertias: NDArray[np.float64]
@@ -30,12 +30,12 @@ class Elbow(NamedTuple):
 
     @property
     def knee(self) -> int:
-        """Where more clusters stop paying: the point farthest below the line from the first to the last inertia.
+        """The knee of the inertia: the point farthest below the line from the first to the last value.
 
         Both axes are scaled to 0 … 1 (Satopää et al., "Finding a Kneedle in a haystack", 2011).
         """
         fall = self.inertias[0] - self.inertias[-1]
-        if not fall > 0:  # nothing is won by more of them
+        if not fall > 0:  # more clusters gain nothing
             return int(self.ks[0])
         along = (self.ks - self.ks[0]) / (self.ks[-1] - self.ks[0])
         down = (self.inertias[0] - self.inertias) / fall
@@ -43,13 +43,13 @@ class Elbow(NamedTuple):
 
     @property
     def best(self) -> int:
-        """The number of clusters with the largest silhouette; of equal ones the smallest."""
+        """The number of clusters with the largest silhouette; among ties, the smallest."""
         if np.isnan(self.silhouettes).all():
-            raise ValueError("no silhouette is known: expected a k of at least 2 and below the number of sequences")
+            raise ValueError("no silhouette is defined: expected a k of at least 2 and below the number of sequences")
         return int(self.ks[np.nanargmax(self.silhouettes)])
 
     def plot(self, *, dark: bool = False) -> Figure:
-        """Inertia and silhouette over the number of clusters, with the knee and the best marked."""
+        """Plot inertia and silhouette over the number of clusters, with `knee` and `best` marked."""
         from ..plotting import curves
 
         has_silhouette = ~np.isnan(self.silhouettes)
@@ -60,16 +60,16 @@ class Elbow(NamedTuple):
 
 
 def elbow(model: Any, X: Any, ks: Iterable[int] = range(1, 11)) -> Elbow:
-    """Cluster X with each number of clusters, and give inertia and silhouette of each under the metric of the model.
+    """Cluster X with each number of clusters; return inertia and silhouette of each under the model's metric.
 
-    Look at both: where the inertia has its knee, and where the silhouette is largest. Where they disagree, or the
-    silhouette is low throughout, the data may have no clusters. Distances are computed once for all.
+    Compare the knee of the inertia with the maximum of the silhouette. If they disagree, or the silhouette is low
+    throughout, the data may have no clusters. The distance matrix is computed once.
 
     Parameters
     ----------
     model : KMeans, KMedoids, Agglomerative or Spectral
-        Its `k` is replaced; the model itself is not fitted. Inertia is the model's own, or the summed distance from the
-        medoid of each cluster where it has none.
+        Copies with other values of `k` are fitted; the model itself is not. The inertia is `inertia_`, or, for models
+        without it, the summed distance from the medoid of each cluster.
     X : Sequences
     ks : iterable of int
         At least two numbers of clusters, none above the number of sequences.
@@ -78,8 +78,8 @@ def elbow(model: Any, X: Any, ks: Iterable[int] = range(1, 11)) -> Elbow:
     --------
     >>> import timelike as tl
     >>> X = [[0, 0, 1], [0, 1.1], [9, 8], [9, 9, 8.1], [0, 1.2, 1], [20, 20], [20, 21]]
-    >>> found = tl.cluster.elbow(tl.KMedoids(random_state=0), X, range(1, 6))
-    >>> found.knee, found.best
+    >>> curve = tl.cluster.elbow(tl.KMedoids(random_state=0), X, range(1, 6))
+    >>> curve.knee, curve.best
     (3, 3)
     """
     if not isinstance(model, Model) or not {"k", "metric"} <= set(type(model).options()):
@@ -106,7 +106,7 @@ def _evaluate_clustering(model: Any, sequences: Any, distances: NDArray[np.float
 
 
 def _medoid_inertia(distances: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Summed distances of all items from the best centre among the items of their cluster.
+    """The summed distances of all items from the medoid of their cluster.
 
     >>> _medoid_inertia(np.array([[0.0, 1, 5], [1, 0, 4], [5, 4, 0]]), np.array([0, 0, 0]))
     5.0

@@ -1,4 +1,4 @@
-"""`DBSCAN`: clusters of dense regions."""
+"""`DBSCAN`: density-based clustering."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from .base import PrecomputedClustering
 
 
 class DBSCAN(PrecomputedClustering):
-    """Clusters where sequences lie densely, of any shape and number; what lies alone is noise, −1 (Ester et al., 1996).
+    """Dense regions as clusters, of any shape and number; isolated sequences are noise, −1 (Ester et al., 1996).
 
-    A sequence with `min_samples` others (itself included) within `eps` is a core; cores within `eps` of each other are
-    of one cluster, and so is what is within `eps` of a core. The work is scikit-learn's `DBSCAN`.
+    A sequence with at least `min_samples` sequences, itself included, within `eps` is a core. Cores within `eps` of
+    each other belong to one cluster, as do sequences within `eps` of a core. Uses scikit-learn's `DBSCAN`.
 
     Parameters
     ----------
     metric : Metric or str
-        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+        As in `Neighbors`. An asymmetric distance is replaced by the mean of its two directions.
     eps : float, optional
-        How near is near; otherwise the distance within which 90 % of the sequences have `min_samples`, kept as `eps_`.
+        The radius of a neighbourhood. Default: the distance that makes 90 % of the sequences cores, stored in `eps_`.
     min_samples : int
+        Sequences within `eps` that make a core.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class DBSCAN(PrecomputedClustering):
         store_parameters(self, locals())
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The cluster of the nearest core, or −1 where none is within `eps_`: as if it had been fitted too."""
+        """The cluster of the nearest core, or −1 if none is within `eps_`."""
         queries = self._validate_predict_input(X)
         if not len(self.core_sample_indices_):
             return np.full(len(queries), -1, np.int64)
@@ -60,7 +61,7 @@ class DBSCAN(PrecomputedClustering):
         return np.asarray(method.labels_)
 
     def _choose_eps(self, distances: NDArray[np.float64]) -> float:
-        """A distance that makes nine of ten sequences cores."""
+        """The distance that makes 90 % of the sequences cores."""
         place = min(self.min_samples, len(distances)) - 1
         reach = float(np.quantile(np.partition(distances, place, axis=1)[:, place], 0.9))
-        return reach if reach > 0 else float(np.finfo(np.float64).tiny)  # copies only: each is near itself
+        return reach if reach > 0 else float(np.finfo(np.float64).tiny)  # all copies: eps must be above 0

@@ -1,4 +1,4 @@
-"""k medoids on a matrix of distances: seeds to begin with, and exchanges that improve them (FasterPAM)."""
+"""k medoids on a distance matrix: initial medoids, and swaps that improve them (FasterPAM)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MedoidInit = Literal["k-medoids++", "random", "build"]
 
 
 class MedoidResult(NamedTuple):
-    """Positions of the medoids, the summed distance to the nearest of them, and the passes it took."""
+    """Positions of the medoids, the summed distance to the nearest medoid, and the number of passes."""
 
     medoids: NDArray[np.int64]
     inertia: float
@@ -20,7 +20,7 @@ class MedoidResult(NamedTuple):
 
 
 def init_medoids(distances: NDArray[Any], k: int, init: Any, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """k different positions to begin with."""
+    """The positions of k different initial medoids."""
     n_items = len(distances)
     if isinstance(init, str):
         if init == "random":
@@ -41,9 +41,9 @@ def init_medoids(distances: NDArray[Any], k: int, init: Any, rng: np.random.Rand
 def sample_plusplus_centers(
     distances_from: Callable[[int], NDArray[Any]], n_items: int, k: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """k different positions, each drawn with a chance in proportion to its distance from those before.
+    """k different positions, each drawn with probability proportional to its distance from those drawn before.
 
-    That is k-means++ (Arthur and Vassilvitskii, 2007), as the distance of DTW is a sum of squares already.
+    This is k-means++ (Arthur and Vassilvitskii, 2007): DTW distances are already sums of squares.
     """
     chosen = [int(rng.randint(n_items))]
     nearest = distances_from(chosen[0]).astype(np.float64)
@@ -55,7 +55,7 @@ def sample_plusplus_centers(
                 f"the metric gave the distance {chance.min():g}, and centres are drawn in proportion to distances: use "
                 "init='random', or SoftDTW(divergence=True)"
             )
-        if not chance.any():  # only copies are left: any of them
+        if not chance.any():  # only copies are left: draw any of them
             chance[:] = 1
             chance[chosen] = 0
         chosen.append(int(rng.choice(n_items, p=chance / chance.sum())))
@@ -64,7 +64,7 @@ def sample_plusplus_centers(
 
 
 def _build_medoids(distances: NDArray[Any], k: int) -> NDArray[np.int64]:
-    """BUILD of PAM: the best single medoid, then whichever lowers the sum most."""
+    """BUILD of PAM: the best single medoid, then repeatedly the item that lowers the sum most."""
     chosen = [int(distances.sum(axis=0).argmin())]
     while len(chosen) < k:
         nearest = distances[:, chosen].min(axis=1)
@@ -75,9 +75,9 @@ def _build_medoids(distances: NDArray[Any], k: int) -> NDArray[np.int64]:
 
 
 def swap_medoids(distances: NDArray[Any], medoids: NDArray[np.int64], max_iter: int) -> MedoidResult:
-    """Exchange a medoid for another item as soon as that lowers the sum, until a whole pass finds nothing.
+    """Swap a medoid with another item whenever that lowers the sum, until a full pass finds no improvement.
 
-    The change for exchanging medoid i for item j is, for all i at once (FastPAM1; Schubert and Rousseeuw, 2021),
+    The change from swapping medoid i with item j is, for all i at once (FastPAM1; Schubert and Rousseeuw, 2021),
     Σ_o min(d_oj − d_on, 0) + Σ_{o nearest to i} (d_os − d_on + min(max(d_oj, d_on) − d_os, 0)), with n the nearest
     medoid of o and s the second nearest.
     """
@@ -89,7 +89,7 @@ def swap_medoids(distances: NDArray[Any], medoids: NDArray[np.int64], max_iter: 
     if len(medoids) == n_items:
         return MedoidResult(np.arange(n_items), float(np.diag(distances).sum()), 1)
     nearest, near, second = _two_nearest(distances, medoids)
-    idle, slack = 0, 1e-12 * float(near.sum())  # a gain that is rounding would go round in circles
+    idle, slack = 0, 1e-12 * float(near.sum())  # ignore gains within rounding, which could cycle forever
     for n_iter in range(1, max_iter + 1):
         for item in range(n_items):
             idle += 1

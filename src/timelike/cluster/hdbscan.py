@@ -1,4 +1,4 @@
-"""`HDBSCAN`: clusters of dense regions of any density."""
+"""`HDBSCAN`: density-based clustering with variable density."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .base import PrecomputedClustering, refuse_too_many, relabel_by_occurrence
 
 
 class HDBSCAN(PrecomputedClustering):
-    """Clusters where sequences lie densely, each at its own density; the rest is noise, −1 (Campello et al., 2013).
+    """Dense regions as clusters, each at its own density; the rest is noise, −1 (Campello et al., 2013).
 
-    No `eps` has to be chosen: of the clusters at all densities, those that last longest are kept. The work is
-    scikit-learn's `HDBSCAN`; `probabilities_` says how firmly each sequence belongs to its cluster.
+    There is no `eps` to choose: the clusters that persist over the widest range of densities are selected. Uses
+    scikit-learn's `HDBSCAN`; `probabilities_` holds the strength of each sequence's membership.
 
     Parameters
     ----------
     metric : Metric or str
-        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+        As in `Neighbors`. An asymmetric distance is replaced by the mean of its two directions.
     min_cluster_size : int
-        What is smaller is noise.
+        Smaller groups are noise.
     min_samples : int, optional
-        How many neighbours (itself included) make a density; `min_cluster_size` unless given.
+        Number of neighbours, the sequence itself included, that define the density. Default: `min_cluster_size`.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from .faster_pam import sample_plusplus_centers
 
 
 def _check_init_centers(init: Any, name: str) -> Any:
-    """A word, or sequences."""
+    """Check `init`: the name of a method, or sequences."""
     if isinstance(init, str):
         return check_choice(init, name, ("k-means++", "random"))
     as_sequences(init, name)
@@ -29,31 +29,31 @@ def _check_init_centers(init: Any, name: str) -> Any:
 class KMeans(CentroidClustering):
     """k mean sequences under an elastic distance: Lloyd's iteration with barycenters (Petitjean et al., 2011).
 
-    Every sequence joins the nearest center, every center becomes the barycenter of its sequences. With `DTW()` on
-    sequences of length 1 it is ordinary k-means. A cluster that runs empty is given the sequence farthest from its
-    center.
+    Each sequence is assigned to the nearest center, then each center becomes the barycenter of its sequences. With
+    `DTW()` on sequences of length 1 this is ordinary k-means. An empty cluster takes over the sequence farthest from
+    its center.
 
     Parameters
     ----------
     k : int
-        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
+        Number of clusters; `n_clusters`, as in scikit-learn, is another name for it.
     metric : Aligner or str
-        One that says how steps match; see `barycenter` for what a mean is under metrics other than `DTW()`.
+        A metric that aligns time steps; see `barycenter` for means under metrics other than `DTW()`.
     init : {"k-means++", "random"} or list of k sequences
-        Seeds far from each other, any seeds, or centers to begin with.
+        Initial centers: training sequences far from each other, random training sequences, or these sequences.
     n_init : int
-        Random beginnings tried; the best result is kept.
+        Number of random initializations; the best result is kept.
     max_iter : int
-        Rounds of assignment at most.
+        Maximum number of assignment rounds.
     length : int, optional
-        Time steps of every center; otherwise each has the length of the sequence it began from.
+        Time steps of each center. Default: the length of its initial sequence.
     barycenter_iter : int
-        Averages made for a center in one round.
+        Barycenter iterations per center and round.
     tolerance : float
-        Stop when a round takes away no more than this share of the inertia.
+        Stop when a round lowers the inertia by at most this fraction.
     progress : bool or None
-        Whether a bar counts the rounds, which may end before `max_iter`; None does so on a terminal, where it takes
-        over two seconds.
+        Whether to show a progress bar of the rounds, which may end before `max_iter`. None shows it on a terminal if
+        fitting takes over two seconds.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class _KMeansRun(NamedTuple):
 
 
 def _center_times(centers: list[Sequences]) -> list[NDArray[Any]] | None:
-    """The times of every center, under a metric that reads times, or None."""
+    """The times of each center if the metric uses times, otherwise None."""
     clocks = [center.times for center in centers]
     return None if clocks[0] is None else [clock for clock in clocks if clock is not None]
 
@@ -173,7 +173,7 @@ def _center_times(centers: list[Sequences]) -> list[NDArray[Any]] | None:
 def _assign_centers(
     sequences: Sequences, centers: list[Sequences], metric: Metric
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The nearest center of every sequence and its distance; `centers` is changed where one had no sequence."""
+    """The nearest center of each sequence and its distance; replaces centers without sequences in place."""
     to_centers = metric.pairwise(sequences, Sequences([center[0] for center in centers], times=_center_times(centers)))
     labels = to_centers.argmin(axis=1)
     distances = np.take_along_axis(to_centers, labels[:, None], axis=1)[:, 0]

@@ -1,4 +1,4 @@
-"""`KMedoids`: clusters around members of the training data, under any distance."""
+"""`KMedoids`: clusters around medoids, members of the training data, under any metric."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .faster_pam import MedoidInit, init_medoids, swap_medoids
 
 
 def _check_init_positions(init: Any, name: str) -> Any:
-    """A word, or positions; whether they exist is checked in `fit`."""
+    """Check `init`: the name of a method, or positions; `fit` checks that they exist."""
     if isinstance(init, str):
         return check_choice(init, name, get_args(MedoidInit))
     if np.ndim(init) != 1 or np.asarray(init).dtype.kind not in "iu":
@@ -28,25 +28,25 @@ def _check_init_positions(init: Any, name: str) -> Any:
 
 
 class KMedoids(CentroidClustering):
-    """k of the sequences, chosen so that the others are near one of them: FasterPAM (Schubert and Rousseeuw, 2021).
+    """k training sequences that minimize the summed distance to all others: FasterPAM (Schubert and Rousseeuw, 2021).
 
-    inertia = Σ_i min_m d(x_i, m) over medoids m; one is exchanged for another sequence as long as that lowers it.
-    Distances are computed once, so it works with any metric and needs memory for all pairs.
+    inertia = Σ_i min_m d(x_i, m) over medoids m; medoids are swapped with other sequences until no swap lowers it. The
+    distance matrix is computed once, so any metric works and memory holds all pairs.
 
     Parameters
     ----------
     k : int
-        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
+        Number of clusters; `n_clusters`, as in scikit-learn, is another name for it.
     metric : Metric or str
         As in `Neighbors`.
     init : {"k-medoids++", "random", "build"} or array of k positions
-        Seeds far from each other, any seeds, seeds that each lower the inertia most, or the ones given.
+        Initial medoids: far from each other, random, chosen one by one to lower the inertia most, or these positions.
     n_init : int
-        Random beginnings tried; the best result is kept.
+        Number of random initializations; the best result is kept.
     max_iter : int
-        Passes over all sequences at most, looking for an exchange.
+        Maximum number of passes over all sequences in search of a swap.
     progress : bool or None
-        Whether a bar shows how far the distances are; None does so on a terminal, where it takes over two seconds.
+        Whether to show a progress bar of the distances. None shows it on a terminal if they take over two seconds.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class KMedoids(CentroidClustering):
         store_parameters(self, locals())
 
     def _takes_missing(self) -> bool:
-        """If the metric does."""
+        """Whether the metric accepts missing values."""
         return metric_names.takes_missing(self)
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -88,7 +88,7 @@ class KMedoids(CentroidClustering):
         return self._fit_distances(X, None)
 
     def _fit_distances(self, X: Any, distances: NDArray[Any] | None) -> Self:
-        """`fit`, with the distances of all pairs if they are already computed."""
+        """Fit with a precomputed distance matrix, or compute it."""
         with self._atomic_fit():
             sequences, rng = self._validate_training(X), check_random_state(to_legacy_seed(self.random_state))
             self.metric_ = metric_names.fit_metric_copy(self.metric, sequences)
@@ -103,7 +103,7 @@ class KMedoids(CentroidClustering):
             self.medoid_indices_ = np.sort(best.medoids)
             self.medoids_ = sequences[self.medoid_indices_]
             self.labels_ = distances[:, self.medoid_indices_].argmin(axis=1)
-            self.labels_[self.medoid_indices_] = np.arange(self.k)  # copies of a sequence: each medoid is in its own
+            self.labels_[self.medoid_indices_] = np.arange(self.k)  # also where medoids are copies
             self.inertia_, self.n_iter_ = best.inertia, best.n_iter
         return self
 

@@ -1,4 +1,4 @@
-"""`Spectral`: clusters of a graph of similarities."""
+"""`Spectral`: spectral clustering of a similarity graph."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .base import PrecomputedClustering, check_seed, refuse_too_many, relabel_by
 
 
 class Spectral(PrecomputedClustering):
-    """k clusters of the graph in which similar sequences, exp(−γ d), are joined (von Luxburg, 2007).
+    """k clusters of the similarity graph with edge weights exp(−γ d) (von Luxburg, 2007).
 
-    The first k eigenvectors of the graph's Laplacian are clustered: parts that hang together may have any shape. The
-    work is scikit-learn's `SpectralClustering`.
+    Clusters the first k eigenvectors of the graph's Laplacian, so that connected groups of any shape become clusters.
+    Uses scikit-learn's `SpectralClustering`.
 
     Parameters
     ----------
     k : int
-        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
+        Number of clusters; `n_clusters`, as in scikit-learn, is another name for it.
     metric : Metric or str
-        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+        As in `Neighbors`. An asymmetric distance is replaced by the mean of its two directions.
     gamma : float, optional
-        γ; otherwise 1 / median of the distances between different sequences, kept as `gamma_`.
+        γ. Default: 1 / median distance between different sequences, stored in `gamma_`.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Spectral(PrecomputedClustering):
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
         refuse_too_many(self.k, "k", len(distances))
         self.gamma_ = inverse_median(distances) if self.gamma is None else float(self.gamma)
-        if self.k in (1, len(distances)):  # fewer eigenvectors than the solver could give
+        if self.k in (1, len(distances)):  # trivial cases that the eigensolver does not support
             return np.zeros(len(distances)) if self.k == 1 else np.arange(self.k)
         method = cluster.SpectralClustering(
             self.k, affinity="precomputed", assign_labels="cluster_qr", random_state=to_legacy_seed(self.random_state)

@@ -1,4 +1,4 @@
-"""Base classes of metrics whose network compares two sequences, and of those among them that align frames."""
+"""`LearnedMetric`, the base class of metrics with a network, and `AlignmentMetric`, for networks that align frames."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from .strided_convolutions import choose_strides
 from .supervision import SUPERVISIONS, ConsistencyWeight, Episodes, Labels, SelfSupervision, Supervision, check_augment
 from .targets import encode_classes, validate_pair_labels
 
-_MIN_SPLIT_SEQUENCES = 400  # sequences, of which some can be spared for validation
-_N_BATCH_PAIRS = 32  # given pairs in a batch, unless `trainer` says how many
+_MIN_SPLIT_SEQUENCES = 400  # sequences from which some are held out for validation by default
+_N_BATCH_PAIRS = 32  # default number of pairs in a batch of `fit_pairs`
 
 
 class LearnedMetric(Trained, FittedMetric):
-    """A network that compares two sequences, trained so that those of one class are near each other.
+    """A network that compares two sequences, trained so that sequences of one class are close to each other.
 
-    A subclass builds the network in `_build_distance_network`, and names its own options.
+    A subclass builds the network in `_build_distance_network` and declares its own options.
     """
 
     loss = loss_option()
@@ -67,12 +67,12 @@ class LearnedMetric(Trained, FittedMetric):
     max_frames = options.with_default(options.nullable(options.integer(4)), None)
 
     network_: DistanceNetwork
-    classes_: NDArray[Any] = schema.not_required(schema.labels("class"))  # there are none where pairs are given
+    classes_: NDArray[Any] = schema.not_required(schema.labels("class"))  # absent after fit_pairs
     time_pool_: TimePool = schema.time_pool()
     strides_: tuple[int, int] = schema.tuple_of(schema.integer(1, 64), schema.integer(1, 64))
 
     _fit_call = "fit(X, y)"
-    _free_trainer_fields = ("validation",)  # a checkpoint knows which sequences were held out
+    _free_trainer_fields = ("validation",)  # a checkpoint stores the held-out sequences
     _validation_scores = ("average_precision", "loss")
 
     def _refuse_options(self) -> None:
@@ -90,25 +90,25 @@ class LearnedMetric(Trained, FittedMetric):
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences and their classes, those of X unless y is given.
+        """Learn from sequences and their classes: `y`, or the labels of X.
 
-        Where a part of them, `trainer.validation`, is held out (whole groups, where the sequences have groups), the
-        weights are kept that find its classes best among the others, by mean average precision or by the loss, as
-        `trainer.validation_score` says.
+        If a fraction `trainer.validation` is held out (whole groups, if the sequences have groups), the weights with
+        the best validation score are kept: the mean average precision of searching the other sequences, or the loss,
+        depending on `trainer.validation_score`.
         """
         return super().fit(X, y)
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
-        """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
+        """Learn from pairs of positions in X, (pair, 2), and whether the two are alike, `same` (pair,).
 
-        No part is held out: training goes on to its end. A batch has 32 pairs, or `trainer.batch_size`. A loss for
-        single pairs is needed, such as "contrastive".
+        Nothing is held out, so training uses its whole budget. A batch has 32 pairs, or `trainer.batch_size`. The loss
+        must accept single pairs, such as "contrastive".
         """
         with self._atomic_fit():
             sequences, criterion = self._validate_fit_input(X), losses.resolve_loss(self.loss)
             positions, alike = validate_pair_labels(pairs, same, len(sequences))
             if type(criterion).pair_loss is losses.Loss.pair_loss:
-                criterion.pair_loss(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
+                criterion.pair_loss(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # raises an error
             ready = self._prepare_fit(sequences)
             trainer = self.trainer_.replace(Trainer(batch_size=_N_BATCH_PAIRS)).replace(self.trainer)
             how: dict[str, Any] = {"perturbation": self._make_perturbation(), "trainer": trainer}
@@ -116,7 +116,7 @@ class LearnedMetric(Trained, FittedMetric):
         return self
 
     def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
-        """The class of every sequence, as a number."""
+        """The class of each sequence, as an integer."""
         labels = validate_targets(self, sequences, y, "class")
         self.classes_, codes = encode_classes(labels, "; without classes, fit_pairs(X, pairs, same) learns from pairs")
         return codes
@@ -141,7 +141,7 @@ class LearnedMetric(Trained, FittedMetric):
         return SupervisedObjective(self.network_, ready, targets, criterion, **how)
 
     def _objective_options(self) -> dict[str, Any]:
-        """Options of the objective that learns from classes."""
+        """Options of the supervised objective."""
         return {
             "augmentation": None,
             "n_per_class": self.n_per_class,
@@ -150,7 +150,7 @@ class LearnedMetric(Trained, FittedMetric):
         }
 
     def _make_perturbation(self) -> BatchPerturbation | None:
-        """What is done to the sequences of a batch before it is learned from."""
+        """The random change of a batch before each training step, or None."""
         if isinstance(self.perturb, Augmentation):
             return PerItemAugmentation(self.perturb)
         if not self.perturb:
@@ -161,12 +161,12 @@ class LearnedMetric(Trained, FittedMetric):
         return self.trainer_.validation_score or self._validation_scores[0]
 
     def _validation_share(self, count: int) -> float:
-        """Which part of so many sequences is held out: a few are too many to lose where there are few."""
+        """The fraction of `count` sequences to hold out; 0 by default for small data sets."""
         trainer = self.trainer_
         if trainer.validation is not None:
             return trainer.validation
         in_epochs = trainer.max_epochs is not None and self.max_steps is None
-        if in_epochs or (trainer.patience or math.inf) < math.inf:  # there is something to be patient about
+        if in_epochs or (trainer.patience or math.inf) < math.inf:  # patience needs validation scores
             return 0.2
         return 0.1 if count >= _MIN_SPLIT_SEQUENCES else 0.0
 
@@ -186,7 +186,7 @@ class LearnedMetric(Trained, FittedMetric):
         if not isinstance(self.loss, str) and type(self.loss) not in losses_by_name().values():
             raise TypeError(
                 f"loss is a {type(self.loss).__name__}, which no file can hold: distances no longer depend on it, so "
-                "set_params(loss='triplet') and save again"
+                "call set_params(loss='triplet') and save again"
             )
 
     # --- comparing ---------------------------------------------------------------------------------------------------
@@ -197,26 +197,26 @@ class LearnedMetric(Trained, FittedMetric):
         self.scaler_.refuse_too_large(y, names[1])
 
     def _pooling_matrix(self, length: int) -> NDArray[np.float64]:
-        """Of which steps of a sequence so long, in which shares, the network's frames are made: (frame, step)."""
-        shares, stride = self.time_pool_.pooling_matrix(length), self.network_.stride
-        return shares if stride == 1 else TimePool(float(stride), UNLIMITED).pooling_matrix(len(shares)) @ shares
+        """The weights of the steps of a sequence of this length in each frame of the network, (frame, step)."""
+        weights, stride = self.time_pool_.pooling_matrix(length), self.network_.stride
+        return weights if stride == 1 else TimePool(float(stride), UNLIMITED).pooling_matrix(len(weights)) @ weights
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> list[FeatureBatch]:
-        """What the network computes of each sequence alone."""
+        """The features of each sequence, computed by the network in double precision."""
         with torch_threads(threads):
             return feature_batches(double_precision_copy(self.network_), self._standardize(sequences))
 
-    def _select_items(self, known: list[FeatureBatch], items: NDArray[np.int64] | slice) -> list[FeatureBatch]:
-        return select_features(known, np.arange(items.start, items.stop) if isinstance(items, slice) else items)
+    def _select_items(self, batches: list[FeatureBatch], items: NDArray[np.int64] | slice) -> list[FeatureBatch]:
+        return select_features(batches, np.arange(items.start, items.stop) if isinstance(items, slice) else items)
 
-    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+    def _compare_precomputed(self, queries: Any, references: Any, out: NDArray[Any], threads: int) -> None:
         with torch_threads(threads):
-            compare_batches(self.network_, asked, known, out)
+            compare_batches(self.network_, queries, references, out)
 
     def _fill_matrix(
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
     ) -> None:
-        if y is not None and out.size == 1:  # a fast path without blocks: single distances are computed by the million
+        if y is not None and out.size == 1:  # fast path: single distances are computed by the million
             out[0, 0] = self._single_distance(x, y, threads)
             return
         first = self._standardize(x)
@@ -229,7 +229,7 @@ class LearnedMetric(Trained, FittedMetric):
             return float(self.network_.distance_matrix(self._sequence_features(x), self._sequence_features(y)))
 
     def _sequence_features(self, one: Sequences) -> Features:
-        """What the network computes of a single sequence: in double precision, and rounded, as for many."""
+        """The features of a single sequence, computed in double precision and rounded, as for many."""
         x, lengths = self._standardize(one).to_tensor()
         features = double_precision_copy(self.network_).features(x.double(), lengths)
         rounded = next((weight.dtype for weight in self.network_.parameters()), torch.float32)
@@ -237,7 +237,7 @@ class LearnedMetric(Trained, FittedMetric):
 
 
 class AlignmentMetric(LearnedMetric, Aligner):
-    """A metric that aligns the frames that a network h made of two sequences: `AlignedFrames` and `TAP`."""
+    """Base class of `AlignedFrames` and `TAP`: a network h transforms the frames, which are then aligned."""
 
     supervision = options.word_or_value(Supervision, SUPERVISIONS, "metric.Episodes(n_way=5)")
     hidden = options.width(1)
@@ -250,18 +250,18 @@ class AlignmentMetric(LearnedMetric, Aligner):
     _own_consistency: ClassVar[ConsistencyWeight] = 0.0  # the weight of eq. 10 where `Labels.consistency` is None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences, and from their classes where `supervision` needs them, those of X unless y is given.
+        """Learn from sequences and, if `supervision` needs them, their classes: `y`, or the labels of X.
 
-        Where a part of them, `trainer.validation`, is held out, the weights are kept that do best on it: with labels
-        by mean average precision or the loss, as `trainer.validation_score` says; with episodes by the loss of tasks
-        whose queries are held out; without classes by the loss of augmentations of what is held out.
+        If a fraction `trainer.validation` is held out, the weights with the best validation score are kept. With labels
+        the score is the mean average precision or the loss, depending on `trainer.validation_score`; with episodes, the
+        loss of tasks with held-out queries; without classes, the loss of augmentations of held-out sequences.
         """
         return super().fit(X, y)
 
     def pool_frames(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
-        """The mean of the frames of each sequence after the network for frames, (item, output).
+        """The mean of the transformed frames of each sequence, (item, output).
 
-        The vector that a linear probe classifies (Su and Wen, ICLR 2022, appendix A.9).
+        Su and Wen (ICLR 2022, appendix A.9) classify this vector with a linear probe.
         """
         sequences, network = self._validate_predict_input(X), double_precision_copy(self.network_)
         pooled = np.empty((len(sequences), network.transformation.n_outputs), np.float32)
@@ -333,7 +333,7 @@ class AlignmentMetric(LearnedMetric, Aligner):
         if len(np.unique(targets[held_out])) > 1:  # a task needs two classes to tell apart
             return ValidatedEpisodeObjective(self.network_, ready, targets, held_out, rng, **how)
         objective = EpisodeObjective(self.network_, ready, targets, **how)
-        next(iter(objective.batches(0, np.random.default_rng(0))))  # says where there is not even one task
+        next(iter(objective.batches(0, np.random.default_rng(0))))  # raises an error if no task can be sampled
         least, share = max(4, task_size + 1), self._validation_share(len(ready))
         self._warn_no_validation(f"fewer than two classes of {least} members, of which k_shot + n_query stay", share)
         return objective
@@ -342,12 +342,12 @@ class AlignmentMetric(LearnedMetric, Aligner):
         if share > 0:
             warnings.warn(
                 f"validation={share}, but there are {why}: nothing is held out, the last weights are kept and patience "
-                "has no effect; give more sequences, or trainer=Trainer(validation=0) to say that this is meant",
+                "has no effect; give more sequences, or trainer=Trainer(validation=0) to confirm this",
                 stacklevel=find_stack_level(),
             )
 
     def _frame_options(self) -> dict[str, Any]:
-        """How the network h of the frames is made."""
+        """The options of the network h of the frames."""
         joint = self._supervision().joint
         return {
             "hidden": self.hidden,

@@ -1,5 +1,6 @@
-"""`DistanceNetwork`, a network from two sequences to a distance, `AlignmentNetwork`, which also aligns them, and their
-distances of all pairs: in blocks of similar lengths, and in tiles within a block.
+"""`DistanceNetwork`, `AlignmentNetwork`, and the distances of all pairs, in blocks and tiles of similar length.
+
+A `DistanceNetwork` maps two sequences to a distance; an `AlignmentNetwork` also aligns them.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from ..train.batches import similar_length_batches
 from .frame_transform import FrameTransform, to_full_precision
 from .strided_convolutions import StridedConvolutions
 
-BLOCK_NUMBERS = 1 << 25  # of all pairs of a block together: 128 MB in float32
-_BATCH_STEPS = 1 << 15  # of a part whose features are made together: a layer of 1024 units has 256 MB of them
-TILE_NUMBERS = 1 << 22  # numbers of a tile: about what a cache holds, and enough to keep the kernels busy
-# numbers that a backward pass may keep; beyond, tiles are computed again when it comes to them
+BLOCK_NUMBERS = 1 << 25  # numbers for all pairs of a block: 128 MB in float32
+_BATCH_STEPS = 1 << 15  # time steps in a batch of features: 256 MB for a layer of 1024 units
+TILE_NUMBERS = 1 << 22  # numbers in a tile: fits a cache, and is enough to keep the kernels busy
+# numbers stored for a backward pass; beyond, tiles are recomputed
 MAX_KEPT_NUMBERS = 1 << 28
 
 
 @dataclass(frozen=True)
 class Features:
-    """What is computed from each sequence alone: (item, time, feature), with any values past the lengths (item,)."""
+    """Features of each sequence alone, (item, time, feature); values past the lengths (item,) are arbitrary."""
 
     values: Tensor
     lengths: Tensor
@@ -40,7 +41,7 @@ class Features:
         return len(self.values)
 
     def take(self, items: Tensor | slice) -> Features:
-        """Some of them."""
+        """A subset of the items."""
         return Features(self.values[items], self.lengths[items])
 
 
@@ -59,25 +60,25 @@ class DistanceOutput:
 class DistanceNetwork(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
-    What depends on one sequence alone is computed once for each (`features`); what depends on two is computed for given
-    pairs (`pair_distances`) or for all of them (`distance_matrix`).
-    Steps past a length change neither values nor gradients.
+    `features` computes the part that depends on one sequence alone, once per sequence; `pair_distances` and
+    `distance_matrix` compute the distances of paired items and of all pairs. Steps past a length change neither values
+    nor gradients.
     """
 
-    symmetric: bool = True  # whether exchanging the two changes nothing
-    n_channels: int | None = None  # of the sequences, where only so many will do
-    # whether a sequence becomes one vector, so that pairs cost little beside sequences
+    symmetric: bool = True  # whether d(x, y) = d(y, x)
+    n_channels: int | None = None  # the required number of channels; None accepts any
+    # whether a sequence becomes one vector, so that pairs are cheap compared with sequences
     is_vector_distance: bool = False
 
     @property
     def stride(self) -> int:
-        """Of how many time steps a frame of the features is made, by the convolutions that read sequences first."""
+        """The number of time steps per frame of the features, from strided convolutions."""
         front: StridedConvolutions | None = getattr(self, "front", None)
         return 1 if front is None else front.stride
 
     @abc.abstractmethod
     def features(self, x: Tensor, lengths: Tensor) -> Features:
-        """What is compared of sequences (item, time, channel) with these lengths (item,)."""
+        """The features of sequences (item, time, channel) with lengths (item,)."""
 
     @abc.abstractmethod
     def pair_distances(self, x: Features, y: Features) -> Tensor:
@@ -90,7 +91,7 @@ class DistanceNetwork(nn.Module, abc.ABC):
         return self.pair_distances(x.take(first), y.take(second)).reshape(len(x), len(y))
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """About how many numbers one pair of such lengths takes in `distance_matrix`, to choose the size of blocks."""
+        """The approximate memory of a pair of these lengths in `distance_matrix`, in numbers; sets the block size."""
         return 1 + x_time + y_time
 
     def penalty(self) -> Tensor | float:
@@ -102,9 +103,9 @@ class DistanceNetwork(nn.Module, abc.ABC):
         return {}
 
     def training_distances(self, x: Features, y: Features, *, pairs_only: bool = False) -> DistanceOutput:
-        """The distances of all pairs, or with `pairs_only` of x[0] and y[0] and so on, for a step of training.
+        """The distances for a training step: of all pairs, or with `pairs_only` of x[0] and y[0] and so on.
 
-        A network whose penalty or logged values depend on what it compares replaces this method.
+        Override it if the penalty or the logged values depend on the items compared.
         """
         return DistanceOutput(
             self.pair_distances(x, y) if pairs_only else self.distance_matrix(x, y),
@@ -117,7 +118,7 @@ class DistanceNetwork(nn.Module, abc.ABC):
         return self.pair_distances(*self.pair_features(x, y, x_lengths, y_lengths))
 
     def pair_features(self, x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> tuple[Features, Features]:
-        """The features of both sides of pairs, whose shapes, dtypes and lengths are checked first."""
+        """Validate both sides of pairs and compute their features."""
         first, second = (
             validate_network_input(self, side, name, self.n_channels) for side, name in ((x, "x"), (y, "y"))
         )
@@ -128,21 +129,21 @@ class DistanceNetwork(nn.Module, abc.ABC):
 
 
 class AlignmentNetwork(DistanceNetwork):
-    """A distance through an alignment, of frames that the same network h has transformed.
+    """A distance through an alignment of frames transformed by a network h.
 
-    `Features.values` begin with the frames after h; what a method needs beside them follows.
+    `Features.values` begin with the transformed frames; further features of a method follow.
     """
 
     transformation: FrameTransform
 
     @property
     def front(self) -> StridedConvolutions | None:
-        """The convolutions that read sequences first."""
+        """The strided convolutions before the network h, or None."""
         return self.transformation.front
 
     @abc.abstractmethod
     def align_pairs(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
-        """Distances (item,) from x to y, and the alignment (item, n, m) as it is predicted, 0 in the padding."""
+        """Distances (item,) from x to y, and the unnormalized alignment (item, n, m), 0 in the padding."""
 
     @abc.abstractmethod
     def distance_tile(self, x: Features, y: Features) -> Tensor:
@@ -154,8 +155,8 @@ class AlignmentNetwork(DistanceNetwork):
 
     def plan(self, x: Features, y: Features) -> Tensor:
         """The alignment T (item, n, m), whose entries sum to 1."""
-        found = self.align_pairs(x, y)[1]
-        return found / found.sum((1, 2), keepdim=True)
+        alignments = self.align_pairs(x, y)[1]
+        return alignments / alignments.sum((1, 2), keepdim=True)
 
     def pool_frames(self, x: Features) -> Tensor:
         """The mean of the frames of each sequence after h, (item, output): the vector of a linear probe (TAP, A.9)."""
@@ -174,7 +175,7 @@ class FeatureBatch(NamedTuple):
         return self.features.values.shape[1]
 
     def take_items(self, begin: int, count: int) -> FeatureBatch:
-        """Some of them."""
+        """A subset of the items."""
         some = slice(begin, begin + count)
         return FeatureBatch(self.ids[some], self.features.take(some))
 
@@ -183,26 +184,26 @@ class FeatureBatch(NamedTuple):
 def feature_batches(
     network: DistanceNetwork, sequences: Sequences, dtype: torch.dtype = torch.float32
 ) -> list[FeatureBatch]:
-    """The sequences, sorted by length and cut so that there is little padding: their features, rounded."""
+    """The rounded features of the sequences, in batches of similar length with little padding."""
     like = next(network.parameters(), torch.empty(0))
-    found = []
+    batches = []
     for ids in similar_length_batches(sequences.lengths, _BATCH_STEPS):
         values, own = sequences[ids].to_tensor()
-        made = network.features(values.to(like.device, like.dtype), own)
-        found.append(FeatureBatch(ids, replace(made, values=made.values.to(dtype))))
-    return found
+        features = network.features(values.to(like.device, like.dtype), own)
+        batches.append(FeatureBatch(ids, replace(features, values=features.values.to(dtype))))
+    return batches
 
 
-def select_features(known: list[FeatureBatch], wanted: NDArray[np.int64]) -> list[FeatureBatch]:
-    """Those of the known features whose positions are wanted, with their place among the wanted as their position."""
+def select_features(batches: list[FeatureBatch], wanted: NDArray[np.int64]) -> list[FeatureBatch]:
+    """The features of the `wanted` positions, renumbered by their place in `wanted`."""
     order = np.argsort(wanted)
-    found = []
-    for part in known:
+    selected = []
+    for part in batches:
         place = np.searchsorted(wanted, part.ids, sorter=order).clip(max=len(wanted) - 1)
         own = np.flatnonzero(wanted[order[place]] == part.ids)
         if len(own):
-            found.append(FeatureBatch(order[place[own]], part.features.take(torch.from_numpy(own))))
-    return found
+            selected.append(FeatureBatch(order[place[own]], part.features.take(torch.from_numpy(own))))
+    return selected
 
 
 def fill_distances(
@@ -214,9 +215,9 @@ def fill_distances(
     *,
     exact: DistanceNetwork | None = None,
 ) -> None:
-    """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough.
+    """Write the distances of all pairs to `out`; of x with itself if y is None, each pair once if symmetric.
 
-    Features are made by `double_precision_copy`, the network in double precision, or by the network itself.
+    Features are computed by `exact`, a copy of the network in double precision, or by the network itself.
     """
     reader = network if exact is None else exact
     dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
@@ -236,18 +237,18 @@ def compare_batches(
     symmetric: bool = False,
     measure: TileFunction | None = None,
 ) -> None:
-    """Distances of all rows and columns into `out`; with `symmetric` the columns are the rows, and each pair is one.
+    """Write the distances of all rows and columns to `out`; with `symmetric`, rows and columns are the same.
 
-    `measure` is what else is computed of all pairs of two sides, in place of the distances.
+    `measure` replaces the distance matrix of the network by another function of two sides.
     """
     measure, done = measure or network.distance_matrix, 0
     for a, b in _iterate_blocks(network, rows, columns, symmetric):
-        found = to_full_precision(measure(a.features, b.features)).cpu().numpy()
-        out[np.ix_(a.ids, b.ids)] = found
-        done += found.size
+        block = to_full_precision(measure(a.features, b.features)).cpu().numpy()
+        out[np.ix_(a.ids, b.ids)] = block
+        done += block.size
         if symmetric and a.ids[0] != b.ids[0]:
-            out[np.ix_(b.ids, a.ids)] = found.T
-            done += found.size
+            out[np.ix_(b.ids, a.ids)] = block.T
+            done += block.size
         if report is not None:
             report(done, out.size)
 
@@ -255,7 +256,7 @@ def compare_batches(
 def _iterate_blocks(
     network: DistanceNetwork, rows: list[FeatureBatch], columns: list[FeatureBatch], symmetric: bool
 ) -> Iterator[tuple[FeatureBatch, FeatureBatch]]:
-    """Blocks that cover all pairs; with `symmetric`, where both sides are the same, none below the diagonal."""
+    """Blocks that cover all pairs; with `symmetric`, only those on and above the diagonal."""
     for p, one in enumerate(rows):
         for q, two in enumerate(columns[p:] if symmetric else columns, p if symmetric else 0):
             same = symmetric and p == q
@@ -276,9 +277,9 @@ def compute_in_tiles(
     tile_numbers: int = TILE_NUMBERS,
     max_kept: int = MAX_KEPT_NUMBERS,
 ) -> Tensor:
-    """`tile` of all of x and all of y, (item of x, item of y), from tiles of alike lengths.
+    """Compute `tile` for all pairs of x and y, (item of x, item of y), in tiles of similar lengths.
 
-    Both sides are sorted by length, so that a tile is hardly longer than what is in it.
+    Both sides are sorted by length, so that tiles have little padding.
     """
     n_x, n_y = len(x), len(y)
     if not n_x or not n_y:
@@ -299,7 +300,7 @@ def compute_in_tiles(
 
 
 def _split_by_order(side: Features, order: Tensor, size: int) -> list[Features]:
-    """`split` and not indices: its backward pass puts all parts together once."""
+    """Split a side in this order; `torch.split`, because its backward pass concatenates all parts once."""
     values, lengths = (torch.split(part[order], size) for part in (side.values, side.lengths))
     return [replace(side, values=v[:, : int(own[-1])], lengths=own) for v, own in zip(values, lengths, strict=True)]
 
@@ -308,5 +309,5 @@ def _checkpoint_tile(tile: TileFunction, x: Features, y: Features) -> Tensor:
     def recompute_tile(x_values: Tensor, y_values: Tensor) -> Tensor:
         return tile(replace(x, values=x_values), replace(y, values=y_values))
 
-    found: Tensor = checkpoint(recompute_tile, x.values, y.values, use_reentrant=False)
-    return found
+    distances: Tensor = checkpoint(recompute_tile, x.values, y.values, use_reentrant=False)
+    return distances

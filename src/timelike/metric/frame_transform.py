@@ -1,4 +1,4 @@
-"""`FrameTransform`, the network h of single frames, and distances of frames for pairs of padded sequences."""
+"""`FrameTransform`, the network h of single frames, and distances between the frames of padded sequences."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..core.parameters import check_bool, check_int
 from ..core.validation.tensors import valid_mask
 from .strided_convolutions import make_front
 
-_FRONT_OUTPUTS = 32  # outputs after convolutions, whose many channels are not those of the sequences
+_FRONT_OUTPUTS = 32  # default outputs after convolutions, which have more channels than the sequences
 
 PairingFunction = Callable[[Tensor, Tensor], Tensor]
-"""How sequences of x meet those of y: `paired_frame_distances` or `pairwise_frame_distances`."""
+"""How sequences of x are paired with those of y: `paired_frame_distances` or `pairwise_frame_distances`."""
 
 
 class FramePairTable(NamedTuple):
-    """What is known of pairs before anything is predicted, all 0 in the padding.
+    """The inputs of an alignment prediction for pairs of sequences, 0 in the padding.
 
-    `distances` D and `positions` D_t (pair, n, m), the lengths of both sides (pair,), and where the pairs have steps
-    (pair, n, m), or None if there is no padding. The first row is step `first` of x: a table may be a stripe of one.
+    `distances` D and `positions` D_t (pair, n, m), the lengths of both sides (pair,), and a mask `inside` of the steps
+    (pair, n, m), or None without padding. The first row is step `first` of x: a table may hold only some rows.
     """
 
     distances: Tensor
@@ -36,7 +36,7 @@ class FramePairTable(NamedTuple):
 
     @classmethod
     def from_distances(cls, distances: Tensor, x_lengths: Tensor, y_lengths: Tensor, first: int = 0) -> FramePairTable:
-        """From distances whose padding may hold any number."""
+        """Build a table from distances with arbitrary padding."""
         n, m = distances.shape[1:]
         x_steps = torch.arange(first + 1, first + n + 1, device=distances.device)
         y_steps = torch.arange(1, m + 1, device=distances.device)
@@ -49,19 +49,19 @@ class FramePairTable(NamedTuple):
         return cls(*clean, x_lengths, y_lengths, inside, first)
 
     def count_rows(self) -> Tensor:
-        """How many rows are steps of each pair, (pair,)."""
+        """The number of rows inside each pair, (pair,)."""
         return (self.x_lengths - self.first).clamp(0, self.distances.shape[1])
 
     def transpose(self) -> FramePairTable:
-        """The same pairs the other way round; not of a stripe."""
+        """The same pairs with x and y exchanged; only for complete tables."""
         assert self.first == 0
         inside = None if self.inside is None else self.inside.mT
         return FramePairTable(self.distances.mT, self.positions.mT, self.y_lengths, self.x_lengths, inside)
 
 
 def sum_dtype(x: Tensor) -> torch.dtype:
-    """What sums are taken in, so that their order does not matter when they are rounded."""
-    return torch.float32 if x.device.type == "mps" else torch.float64  # which Apple's processors do not have
+    """The dtype of sums: float64 where available, so that the order of summation does not matter after rounding."""
+    return torch.float32 if x.device.type == "mps" else torch.float64  # MPS has no float64
 
 
 def paired_frame_distances(x: Tensor, y: Tensor) -> Tensor:
@@ -82,32 +82,32 @@ def pairwise_frame_distances(x: Tensor, y: Tensor) -> Tensor:
 
 
 def to_full_precision(x: Tensor) -> Tensor:
-    """The same in float32 where it has fewer digits, in which differences would be noise."""
+    """Convert half precision to float32, because differences in half precision are mostly noise."""
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
 
 def _euclidean_distances(x: Tensor, y: Tensor) -> Tensor:
-    """‖x_i − y_j‖, not squared, with the gradient 0 where both are the same."""
+    """‖x_i − y_j‖, not squared, with gradient 0 for equal frames."""
     if to_full_precision(x) is not x:
         return _euclidean_distances(to_full_precision(x), to_full_precision(y)).to(x.dtype)
     if x.dtype != torch.float32 or sum_dtype(x) == torch.float32:
         return frame_costs("euclidean", x, y)
-    # a product of matrices is many times faster than differences; in double precision it cancels no digit that counts
+    # a matrix product is many times faster than differences; in double precision cancellation does not matter
     a, b = x.double(), y.double()
     sizes = a.square().sum(-1)[..., :, None] + b.square().sum(-1)[..., None, :]
     squares = sizes - 2 * (a @ b.mT)
-    apart = squares > 1e-14 * sizes.detach()  # less is below what float32 can tell
+    apart = squares > 1e-14 * sizes.detach()  # smaller distances are below the resolution of float32
     return squares.where(apart, 1.0).sqrt().where(apart, 0.0).float()
 
 
 class FrameTransform(nn.Module):
-    """h: a three-layer perceptron of every frame, perhaps self-attention, and length 1 for every frame.
+    """h: a three-layer perceptron of each frame, optional self-attention, and normalization to length 1.
 
-    The paper's h gives as many numbers as it takes and says nothing of a norm; the authors' code scales the output to
-    length 1, without which the thresholds of the losses (0.5) mean nothing. `normalize=False` leaves it out. A single
-    number of length 1 would be a sign only, so one channel becomes two unless `n_outputs` says otherwise. Frames that
-    pass neither perceptron nor attention stay as they are. With `front="strided"` convolutions come first (see
-    `StridedConvolutions`): a frame then knows of those before it, and there are a quarter as many.
+    The paper's h has as many outputs as inputs and does not mention a norm; the authors' code scales the output to
+    length 1, which the thresholds of the losses (0.5) rely on. `normalize=False` leaves it out. A single number of
+    length 1 would only be a sign, so the default is at least two outputs. Without perceptron and attention the frames
+    are unchanged. With `front="strided"` convolutions come first (see `StridedConvolutions`): a frame then depends on
+    earlier frames, and there are a quarter as many.
 
     >>> h = FrameTransform(3, hidden=8)
     >>> h(torch.randn(2, 5, 3), torch.tensor([5, 2])).detach().norm(dim=-1).round(decimals=4)
@@ -135,8 +135,8 @@ class FrameTransform(nn.Module):
         if self.front is not None:
             n_channels = self.front.n_outputs
         check_int(hidden, "hidden", 1)
-        for name, given in (("normalize", normalize), ("transform", transform), ("self_attention", self_attention)):
-            check_bool(given, name)
+        for name, flag in (("normalize", normalize), ("transform", transform), ("self_attention", self_attention)):
+            check_bool(flag, name)
         if n_outputs is not None and not transform and n_outputs != n_channels:
             raise ValueError(f"n_outputs={n_outputs} with transform=False: the frames keep their {n_channels} channels")
         least = 2 if normalize and transform else 1
@@ -149,23 +149,23 @@ class FrameTransform(nn.Module):
         self.attention = SelfAttention(self.n_outputs) if self_attention else None
 
     def output_lengths(self, lengths: Tensor) -> Tensor:
-        """How many frames come out of sequences of these lengths (item,)."""
+        """The number of output frames for sequences of these lengths (item,)."""
         return lengths if self.front is None else self.front.output_lengths(lengths)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Frames (item, time, channel) → (item, time', output), 0 past the last of each."""
+        """(item, time, channel) → (item, time', output), 0 past the last frame of each sequence."""
         if self.front is not None:
             x, lengths = self.front(x, lengths)
         steps = valid_mask(lengths, x.shape[1], x.device)
-        found = x.masked_fill(~steps[..., None], 0.0)  # a nan in the padding would reach the gradients of the weights
+        frames = x.masked_fill(~steps[..., None], 0.0)  # a nan in the padding would reach the gradients of the weights
         if self.perceptron is not None:
-            found = self.perceptron(found)
+            frames = self.perceptron(frames)
         if self.attention is not None:
-            found = self.attention(found, steps)
+            frames = self.attention(frames, steps)
         if self.normalize:
-            large = found.detach().abs().amax(-1, keepdim=True).clamp(min=1.0)  # whose squares would overflow
-            found = F.normalize(found / large, dim=-1, eps=1e-6)
-        return found.masked_fill(~steps[..., None], 0.0)
+            large = frames.detach().abs().amax(-1, keepdim=True).clamp(min=1.0)  # large squares would overflow
+            frames = F.normalize(frames / large, dim=-1, eps=1e-6)
+        return frames.masked_fill(~steps[..., None], 0.0)
 
 
 def make_mlp(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
@@ -176,13 +176,13 @@ def make_mlp(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
 
 
 class SelfAttention(nn.Module):
-    """Frames that have seen the others of their sequence: SA-TAP (Su & Wen, ICLR 2022, eq. 12–13).
+    """Self-attention over the frames of a sequence: SA-TAP (Su & Wen, ICLR 2022, eq. 12–13).
 
     X_p = X + P with sinusoidal positions P, X_a = softmax(X_p W_q (X_p W_k)ᵀ / √d) X_p W_v, and the output is
     LN(X_a + X_p). One head, no biases.
 
-    `scale` is the size of the positions, which the paper does not give; 0.1 is that of the few-shot toolbox (TRX)
-    which the authors adapted.
+    `scale` is the amplitude of the positions, which the paper does not state; 0.1 is that of the few-shot toolbox (TRX)
+    adapted by the authors.
 
     >>> SelfAttention(4)(torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool)).shape
     torch.Size([2, 5, 4])
@@ -195,10 +195,10 @@ class SelfAttention(nn.Module):
         self.scale = scale
 
     def forward(self, x: Tensor, steps: Tensor) -> Tensor:
-        """(item, time, feature) and where there are steps (item, time) → (item, time, feature)."""
+        """(item, time, feature) and a mask of the steps (item, time) → (item, time, feature)."""
         x = x + self.scale * sinusoidal_positions(x.shape[1], x.shape[2]).to(x)
-        found = F.scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), steps[:, None, :])
-        normed: Tensor = self.norm(found + x)
+        attended = F.scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), steps[:, None, :])
+        normed: Tensor = self.norm(attended + x)
         return normed
 
 

@@ -1,4 +1,4 @@
-"""Whether labels can be predicted from sequences at all: leave-one-out ridge regression on cheap features."""
+"""A test whether labels can be predicted from sequences: leave-one-out ridge regression on cheap features."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ..sequences import Sequences
 
 Floats = NDArray[np.float64]
 
-_MIN_SEQUENCES = 20  # sequences below which even good labels seldom differ from shuffled ones
-_MAX_SEQUENCES = 800  # sequences that are looked at: the products of all pairs are solved
+_MIN_SEQUENCES = 20  # with fewer, even good labels seldom differ from shuffled ones
+_MAX_SEQUENCES = 800  # limits the cost of solving an (item, item) system
 _PERMUTATIONS = 199
-_FEATURES = 1000  # of Rocket: the test needs no more
+_FEATURES = 1000  # of Rocket; more do not improve the test
 _LEVEL = 0.05
 
 
 class LabelSignal(NamedTuple):
-    """What a cheap model says of labels: `accuracy` of its leave-one-out predictions, and how it compares."""
+    """The result of `label_signal`: `accuracy` of the leave-one-out predictions, and two baselines for it."""
 
     accuracy: float
     majority: float
-    """The accuracy of always answering the largest class."""
+    """The accuracy of always predicting the largest class."""
     p_value: float
-    """Of the hypothesis that labels and sequences have nothing to do with each other."""
+    """The p-value of the hypothesis that labels and sequences are independent."""
 
 
 def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal | None:
-    """Test labels against shuffled ones: None for too few sequences, or where features cannot be made.
+    """Test labels against shuffled labels; None for too few sequences, or if features cannot be computed.
 
-    Features are those of `Rocket` and plain statistics. The statistic is the squared error of leave-one-out
+    The features are those of `Rocket` and summary statistics. The test statistic is the squared error of leave-one-out
     predictions, which follow from one factorization for any labels: with H = K (K + αI)⁻¹ they are
-    y_i − (y − Hy)_i / (1 − H_ii). α is the mean eigenvalue of K, whatever the labels, so that the p-value is exact.
+    y_i − (y − Hy)_i / (1 − H_ii). α is the mean eigenvalue of K and independent of the labels, so the p-value is exact.
 
     >>> import timelike as tl
     >>> t, rng = np.arange(40), np.random.default_rng(0)
@@ -43,13 +43,13 @@ def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal 
     """
     if len(codes) < _MIN_SEQUENCES:
         return None
-    rng = np.random.default_rng(0)  # of its own: what is trained afterwards draws as before
+    rng = np.random.default_rng(0)  # separate, so that training draws the same numbers with and without this test
     some = np.sort(rng.permutation(len(codes))[:_MAX_SEQUENCES])
     codes = np.unique(codes[some], return_inverse=True)[1]
     targets = np.eye(int(codes.max()) + 1)[codes]
     try:
         smoother = _ridge_smoother(_simple_features(sequences[some]))
-    except ValueError:  # a channel that is missing throughout, or numbers too large: what was trained is not to be lost
+    except ValueError:  # a channel missing throughout, or numbers too large: a failed check must not lose the training
         return None
     predicted = _loo_predictions(smoother, targets)
     error = _squared_error(predicted, targets)
@@ -62,23 +62,23 @@ def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal 
 
 
 def describe_missing_signal(sequences: Sequences, codes: NDArray[np.int64]) -> str | None:
-    """A sentence for a warning where labels look like shuffled ones; None where they do not."""
-    found = label_signal(sequences, codes)
-    if found is None or found.p_value <= _LEVEL:
+    """The text of a warning if labels are no better than shuffled ones; otherwise None."""
+    signal = label_signal(sequences, codes)
+    if signal is None or signal.p_value <= _LEVEL:
         return None
     return (
         "nothing was held out, and there is no sign that the labels can be predicted from the sequences: leave-one-out "
-        f"ridge regression on simple features is right for {found.accuracy:.0%} (the largest class is "
-        f"{found.majority:.0%}), no better than with shuffled labels (p = {found.p_value:.2g}); what it tells apart it "
-        "may have memorized: check the labels, or compare with tl.compare"
+        f"ridge regression on simple features is right for {signal.accuracy:.0%} (the largest class is "
+        f"{signal.majority:.0%}), no better than with shuffled labels (p = {signal.p_value:.2g}); the network may have "
+        "memorized the training labels: check the labels, or compare with tl.compare"
     )
 
 
 def _simple_features(sequences: Sequences) -> Floats:
-    """Rocket's and plain statistics, each standardized and of the same total variance."""
+    """Rocket features and summary statistics, each standardized and of the same total variance."""
     from ..encode import Rocket, StatisticsEncoder
 
-    if int(sequences.lengths.max()) == 1:  # single frames have no course
+    if int(sequences.lengths.max()) == 1:  # single frames have no temporal features
         return _standardize_features(sequences.values.reshape(len(sequences), -1).astype(np.float64))
     filled = sequences.interpolate() if sequences.has_missing else sequences
     encoders = (Rocket(n_features=_FEATURES, random_state=0), StatisticsEncoder())
@@ -97,7 +97,7 @@ def _standardize_features(features: NDArray[np.floating]) -> Floats:
 
 
 def _ridge_smoother(features: Floats) -> Floats:
-    """H (item, item), by which fitted values follow from any targets, intercept included."""
+    """H (item, item), which maps targets to fitted values, intercept included."""
     products = features @ features.T
     size = len(products)
     strength = max(float(np.trace(products)) / size, 1e-12)
@@ -106,7 +106,7 @@ def _ridge_smoother(features: Floats) -> Floats:
 
 
 def _loo_predictions(smoother: Floats, targets: Floats) -> Floats:
-    """What each item is predicted to be by all others, (item, class)."""
+    """The prediction for each item from all others, (item, class)."""
     leverage = np.minimum(np.diagonal(smoother), 1 - 1e-9)
     return np.asarray(targets - (targets - smoother @ targets) / (1 - leverage)[:, None])
 

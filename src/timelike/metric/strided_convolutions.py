@@ -1,4 +1,4 @@
-"""Strided convolutions in front of a recurrent network, which then has fewer steps to read."""
+"""Strided convolutions that shorten sequences before a recurrent network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..core.validation.tensors import valid_mask
 
 
 class ConvolutionSpec(NamedTuple):
-    """One convolution: how many channels it makes, of how many steps each, and how far apart."""
+    """One convolution: output channels, kernel width and stride."""
 
     channels: int
     taps: int
@@ -25,15 +25,15 @@ class ConvolutionSpec(NamedTuple):
 
 
 DEFAULT_LAYERS = ConvolutionSpec(48, 7, 2), ConvolutionSpec(64, 5, 2)
-_MIN_FRAMES = 16  # that should be left: a sequence that is one frame has no course
+_MIN_FRAMES = 16  # frames to leave, so that a sequence keeps its shape over time
 
 
 class StridedConvolutions(nn.Module):
-    """Convolutions over time with steps left out, each with batch normalization and GELU.
+    """Strided convolutions over time, each with batch normalization and GELU.
 
-    (item, time, channel) → (item, ⌈time / strides⌉, channel'), each sequence by itself: what is past its length
-    changes no value, no gradient and no moment, in training too. With `causal=True` a step depends on none that comes
-    later, so that a stream can follow.
+    (item, time, channel) → (item, ⌈time / strides⌉, channel'). Values past a length change no output, no gradient and
+    no batch statistic, also in training. With `causal=True` a step depends on no later one, so that samples can be
+    streamed.
 
     >>> network = StridedConvolutions(3)
     >>> x, lengths = network(torch.randn(2, 50, 3), torch.tensor([50, 21]))
@@ -55,30 +55,30 @@ class StridedConvolutions(nn.Module):
         self.norms = nn.ModuleList(MaskedBatchNorm(layer.channels) for layer in layers)
 
     def output_lengths(self, lengths: Tensor) -> Tensor:
-        """How many steps are left of these lengths (item,)."""
+        """The output lengths for these lengths (item,)."""
         for layer in self.layers:
             lengths = (lengths + layer.stride - 1) // layer.stride
         return lengths
 
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Fewer steps (item, time', channel') of x (item, time, channel), zeros past their lengths (item,)."""
+        """(item, time, channel) and lengths (item,) → (item, time', channel'), zero past the new lengths, and these."""
         steps, inside = x.transpose(1, 2), valid_mask(lengths, x.shape[1], x.device)
         steps = torch.where(inside[:, None], steps, 0)  # padding may hold anything, and NaN times 0 is NaN
         for layer, convolution, norm in zip(self.layers, self.convolutions, self.norms, strict=True):
             ahead = layer.taps - 1 if self.causal else layer.taps // 2
-            # as many to the right as the last step of the longest needs
+            # right padding for the last output of the longest sequence
             behind = -(-steps.shape[2] // layer.stride) * layer.stride + layer.taps - layer.stride - ahead
-            found = convolution(F.pad(steps, (ahead, behind - steps.shape[2])))
+            outputs = convolution(F.pad(steps, (ahead, behind - steps.shape[2])))
             lengths = (lengths + layer.stride - 1) // layer.stride
-            inside = valid_mask(lengths, found.shape[2], x.device)
-            steps = torch.where(inside[:, None], F.gelu(norm(found, inside)), 0)
+            inside = valid_mask(lengths, outputs.shape[2], x.device)
+            steps = torch.where(inside[:, None], F.gelu(norm(outputs, inside)), 0)
         return steps.transpose(1, 2), lengths
 
 
 def make_front(
     front: Literal["strided"] | None, n_channels: int, strides: Sequence[int] = (2, 2)
 ) -> StridedConvolutions | None:
-    """What reads sequences first, by its word; causal, so that a stream can follow."""
+    """The network named by `front`, or None; causal, so that samples can be streamed."""
     if not isinstance(strides, tuple | list):
         raise TypeError(f"strides={strides!r}: expected {len(DEFAULT_LAYERS)} whole numbers")
     if len(strides) != len(DEFAULT_LAYERS):
@@ -92,7 +92,7 @@ def make_front(
 
 
 def choose_strides(lengths: NDArray[np.int64]) -> tuple[int, int]:
-    """As few steps left as can be: half of the sequences of these lengths should still have sixteen.
+    """The largest strides that leave at least half of the sequences with sixteen steps or more.
 
     >>> [choose_strides(np.array([length])) for length in (20, 40, 300)]
     [(1, 1), (2, 1), (2, 2)]
@@ -102,7 +102,7 @@ def choose_strides(lengths: NDArray[np.int64]) -> tuple[int, int]:
 
 
 class MaskedBatchNorm(nn.Module):
-    """Batch normalization of (item, channel, time) whose moments are those of the steps inside alone.
+    """Batch normalization of (item, channel, time) whose moments ignore the padding.
 
     >>> norm, inside = MaskedBatchNorm(1), torch.tensor([[True, True, False]])
     >>> norm(torch.tensor([[[1.0, 3.0, 99.0]]]), inside)[..., :2].round().tolist()
@@ -120,8 +120,8 @@ class MaskedBatchNorm(nn.Module):
         self.register_buffer("variance", torch.ones(n_channels))
 
     def forward(self, x: Tensor, inside: Tensor) -> Tensor:
-        """By the moments of this batch in training, by those seen so far otherwise."""
-        x = x.to(self.weight.dtype)  # moments of half precision would be of few digits, and sums of many overflow
+        """Normalize by the moments of this batch in training, by the running moments otherwise."""
+        x = x.to(self.weight.dtype)  # moments in half precision would be inexact, and their sums overflow
         mean, variance = self._batch_moments(x, inside) if self.training else (self.mean, self.variance)
         scale = self.weight * torch.rsqrt(variance + self.eps)
         return x * scale[:, None] + (self.bias - mean * scale)[:, None]
@@ -132,6 +132,6 @@ class MaskedBatchNorm(nn.Module):
         variance = torch.where(inside[:, None], (x - mean[:, None]).square(), 0).sum((0, 2)) / count
         with torch.no_grad():
             self.mean.lerp_(mean, self.momentum)
-            # of one step alone nothing is known about the others
+            # clamp: a single step has no variance
             self.variance.lerp_(variance * count / (count - 1).clamp(min=1), self.momentum)
         return mean, variance

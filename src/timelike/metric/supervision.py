@@ -20,7 +20,7 @@ BLUR_OR_MERGE: RandomChoice = choose([Blur(), Merge()])
 
 
 def check_consistency_weight(value: Any, name: str) -> ConsistencyWeight:
-    """A weight of eq. 10: a number of at least 0, or "paper".
+    """Check a weight of eq. 10: a number of at least 0, or "paper".
 
     >>> check_consistency_weight("papre", "consistency")
     Traceback (most recent call last):
@@ -35,7 +35,7 @@ def check_consistency_weight(value: Any, name: str) -> ConsistencyWeight:
 
 
 def check_augment(value: Any, name: str, example: str = "Merge(even=True)") -> bool | Augmentation:
-    """Whether there is an augmentation, or which.
+    """Check an option that is True, False or an augmentation.
 
     >>> check_augment("yes", "perturb", "Jitter()")
     Traceback (most recent call last):
@@ -58,7 +58,7 @@ def _resolve_augmentation(augment: bool | Augmentation) -> Augmentation | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Supervision:
-    """Base class: the fields that all have."""
+    """Base class of the kinds of supervision, with their common fields."""
 
     dual: bool = True
     joint: bool = True
@@ -77,18 +77,18 @@ class Labels(Supervision):
     Parameters
     ----------
     augment : bool or augmentation
-        Whether queries are augmented, by blurring or merging (Su and Wen, ICLR 2022, appendix A.1), or by which of
-        `timelike.sequences.augment`. The paper augments; `perturb` does better.
+        Whether to augment queries by blurring or merging (Su and Wen, ICLR 2022, appendix A.1), or an augmentation of
+        `timelike.sequences.augment`. The paper augments; `perturb` works better.
     consistency : float, "paper" or None
-        With augmented queries, the weight of eq. 10, that a sequence is near its augmentation and lines up with it as
-        it was made, beside the loss; both are means over the batch. In the paper the loss is a sum, so that eq. 10
-        weighs 1 / batch size: "paper". None is "paper" for `TAP`, where it did best on held-out parts of training data
-        (decision 0019), and 0 for `AlignedFrames`: soft-DTW collapses if it is trained to be near its own augmentation.
+        With augmented queries, the weight of eq. 10 relative to the loss. Eq. 10 trains a sequence to be close to its
+        augmentation and to align with it as it was generated; both terms are means over the batch. In the paper the
+        loss is a sum, so the weight of eq. 10 is 1 / batch size: "paper". None is "paper" for `TAP`, which did best on
+        held-out parts of training data (decision 0019), and 0 for `AlignedFrames`: soft-DTW collapses if trained to be
+        close to its own augmentation.
     dual : bool
-        Whether eq. 10 also has its terms from the sequence to its augmentation.
+        Whether eq. 10 includes the terms from the sequence to its augmentation.
     joint : bool
-        Whether the network for frames is learned together with the alignment; otherwise frames are compared as they
-        are.
+        Whether to train the network for frames together with the alignment; otherwise raw frames are compared.
 
     Examples
     --------
@@ -108,29 +108,28 @@ class Labels(Supervision):
 
     @property
     def augmentation(self) -> Augmentation | None:
-        """What queries are augmented by; None if they are not."""
+        """The augmentation of queries, or None."""
         return _resolve_augmentation(self.augment)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Episodes(Supervision):
-    """Learn from few-shot tasks that are drawn from the classes; the word is "episodes".
+    """Learn from few-shot tasks sampled from the classes; the word is "episodes".
 
     Parameters
     ----------
     n_way : int
-        Classes of a task.
+        Classes per task.
     k_shot : int
         Members of each class in the support.
     n_query : int
-        Members of each class that are classified by the support.
+        Queries per class.
     n_episodes : int
-        Tasks of an epoch.
+        Tasks per epoch.
     dual : bool
-        Whether eq. 8 of the paper (Su and Wen, ICLR 2022) also has the distance from the support to the query.
+        Whether eq. 8 of the paper (Su and Wen, ICLR 2022) includes the distance from the support to the query.
     joint : bool
-        Whether the network for frames is learned together with the alignment; otherwise frames are compared as they
-        are.
+        Whether to train the network for frames together with the alignment; otherwise raw frames are compared.
     """
 
     n_way: int = 5
@@ -155,13 +154,13 @@ class SelfSupervision(Supervision):
         True blurs or merges (Su and Wen, ICLR 2022, appendix A.1); or an augmentation of `timelike.sequences.augment`,
         such as `Merge(even=True)` or `choose([Blur(), TimeWarp()])`.
     distance_weight : float
-        Weight of the distance between a sequence and its augmentation. 0 learns only how the two line up (appendix
-        A.8), for which the word is "alignment".
+        Weight of the distance between a sequence and its augmentation. 0 learns only the alignment of the two (appendix
+        A.8); the word is "alignment".
     dual : bool
-        Whether eq. 10 also has its terms from the sequence to its augmentation.
+        Whether eq. 10 includes the terms from the sequence to its augmentation.
     joint : bool
-        Whether the network for frames is learned together with the alignment. Without negatives it makes all frames
-        the same.
+        Whether to train the network for frames together with the alignment. Without negatives this makes all frames
+        equal.
     """
 
     augment: bool | Augmentation = True
@@ -180,10 +179,10 @@ class SelfSupervision(Supervision):
 
     @property
     def augmentation(self) -> Augmentation:
-        """What sequences are compared with."""
-        found = _resolve_augmentation(self.augment)
-        assert found is not None
-        return found
+        """The augmentation that sequences are compared with."""
+        augmentation = _resolve_augmentation(self.augment)
+        assert augmentation is not None
+        return augmentation
 
 
 SUPERVISIONS: dict[str, Callable[[], Supervision]] = {
@@ -192,4 +191,4 @@ SUPERVISIONS: dict[str, Callable[[], Supervision]] = {
     "augmentation": SelfSupervision,
     "alignment": partial(SelfSupervision, distance_weight=0.0),
 }
-"""What each word stands for."""
+"""The kind of supervision for each word."""

@@ -1,4 +1,4 @@
-"""Validation of the targets of learned metrics: classes of sequences, or pairs that are alike or not."""
+"""Validation of the targets of learned metrics: classes of sequences, or labelled pairs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..core.validation.conversion import from_torch
 
 
 def encode_classes(labels: NDArray[Any], alternative: str = "") -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The classes, and the position of each label among them: two classes or more, and one with two members.
+    """The classes and the index of each label; an error without two classes, or without a class of two members.
 
-    The messages end with the alternative to classes that a method has.
+    Error messages end with `alternative`, the method's alternative to classes.
 
     >>> encode_classes(np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -33,25 +33,25 @@ def encode_classes(labels: NDArray[Any], alternative: str = "") -> tuple[NDArray
 
 
 def validate_pair_labels(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Positions (pair, 2) in a collection of so many, and for each pair whether it is alike."""
+    """Validate pairs: positions (pair, 2) in a collection of `count` sequences, and whether each pair is alike."""
     try:
-        given, alike = (
+        positions, alike = (
             from_torch(side, name) if hasattr(side, "detach") else np.asarray(side)
             for side, name in ((pairs, "pairs"), (same, "same"))
         )
     except ValueError as error:
         raise ValueError(f"pairs must be (pair, 2) positions in X, and same True or False for each: {error}") from None
-    if given.size == 0:
+    if positions.size == 0:
         raise ValueError("pairs is empty: expected (pair, 2), two positions in X for each of some pairs")
-    if given.ndim != 2 or given.shape[1] != 2:
-        raise ValueError(f"pairs has shape {given.shape}: expected (pair, 2), two positions in X each")
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"pairs has dtype {given.dtype}: expected whole numbers, two positions in X each")
-    if given.min() < 0 or given.max() >= count:
-        at = int(np.flatnonzero((given < 0).any(1) | (given >= count).any(1))[0])
-        raise ValueError(f"pairs[{at}] is {given[at].tolist()}: expected positions 0 to {count - 1} in X")
-    if alike.shape != (len(given),):
-        raise ValueError(f"same has shape {alike.shape}: expected True or False for each of the {len(given)} pairs")
+    if positions.ndim != 2 or positions.shape[1] != 2:
+        raise ValueError(f"pairs has shape {positions.shape}: expected (pair, 2), two positions in X each")
+    if positions.dtype.kind not in "iu":
+        raise TypeError(f"pairs has dtype {positions.dtype}: expected whole numbers, two positions in X each")
+    if positions.min() < 0 or positions.max() >= count:
+        at = int(np.flatnonzero((positions < 0).any(1) | (positions >= count).any(1))[0])
+        raise ValueError(f"pairs[{at}] is {positions[at].tolist()}: expected positions 0 to {count - 1} in X")
+    if alike.shape != (len(positions),):
+        raise ValueError(f"same has shape {alike.shape}: expected True or False for each of the {len(positions)} pairs")
     odd = np.flatnonzero(~np.isin(alike, (0, 1)))
     if len(odd):
         raise ValueError(
@@ -59,11 +59,11 @@ def validate_pair_labels(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.
         )
     if alike.all() or not alike.any():
         raise ValueError("same is the same for all pairs: expected some that are alike and some that are not")
-    return given.astype(np.int64), alike.astype(bool)
+    return positions.astype(np.int64), alike.astype(bool)
 
 
 def balanced_subset(codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Positions of at most so many, two of each class before the third of any: there must be pairs that are alike."""
+    """Positions of at most `most` items, two of each class before a third of any, so that alike pairs exist."""
     rank = np.empty(len(codes), np.int64)
     for kind in np.unique(codes):
         members = np.flatnonzero(codes == kind)

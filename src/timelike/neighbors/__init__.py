@@ -1,4 +1,4 @@
-"""Classes and numbers from the nearest training sequences, windows that vote, and kernels from distances."""
+"""Nearest-neighbour classification and regression, classification by voting windows, and kernels from distances."""
 
 from typing import TYPE_CHECKING
 

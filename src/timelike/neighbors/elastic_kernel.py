@@ -1,4 +1,4 @@
-"""`ElasticKernel`: distances as similarities, for support vector machines and others with a precomputed kernel."""
+"""`ElasticKernel`: similarities from distances, for support vector machines and other kernel methods."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..sequences import Sequences
 class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
     """Similarities to the training sequences: k(x, y) = exp(−γ d(x, y)), for `SVC(kernel="precomputed")`.
 
-    Elastic distances are not Euclidean, so the kernel need not be positive definite (Lei and Sun, 2007). `SVC` works
-    with it nevertheless, but its optimum may be local. A larger γ brings the matrix nearer to the
-    identity, which is positive definite.
+    Elastic distances are not Euclidean, so the kernel may not be positive definite (Lei and Sun, 2007). `SVC` still
+    works, but may stop at a local optimum. A larger γ brings the matrix closer to the identity, which is positive
+    definite.
 
     Parameters
     ----------
     metric : Metric or str
         As in `Neighbors`.
     gamma : float, optional
-        γ; otherwise 1 / median of the distances between different training sequences, kept as `gamma_`.
+        γ. Default: 1 / median distance between different training sequences, stored in `gamma_`.
 
     Examples
     --------
@@ -50,18 +50,18 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the sequences to compare with, and choose γ."""
+        """Store the training sequences and choose γ."""
         self._fit_distances(X, y, needed=self.gamma is None)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """The similarities of the training sequences among themselves, each distance computed once."""
+        """Similarities between all training sequences; each distance is computed once."""
         distances = self._fit_distances(X, y, needed=True)
         assert distances is not None
         return self._to_similarities(distances)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Similarities of X to the training sequences, (item, training item)."""
+        """Similarities between X and the training sequences, (item, training item)."""
         queries = self._validate_predict_input(X)
         return self._to_similarities(self.metric_.pairwise(queries, self.sequences_))
 
@@ -82,7 +82,7 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  
 
 
 def inverse_median(distances: NDArray[Any] | None) -> float:
-    """1 / the median of the distances between different items: a scale for exp(−γ d)."""
+    """1 / median distance between different items: a scale for exp(−γ d)."""
     assert distances is not None
     between = distances[~np.eye(len(distances), dtype=bool)]
     if not between.size:

@@ -1,4 +1,4 @@
-"""`Neighbors` and `NeighborsRegressor`: classes and numbers from the nearest sequences under any metric."""
+"""`Neighbors` and `NeighborsRegressor`: nearest-neighbour classification and regression under any metric."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Weights = Literal["uniform", "distance"]
 
 
 class NeighborsBase(Model):
-    """The training sequences and the weights of the nearest, shared by classification and regression."""
+    """Base class of `Neighbors` and `NeighborsRegressor`: stores the training sequences and weighs the neighbours."""
 
     metric = metric_names.metric_option()
     k = options.integer(1, "free")
@@ -31,7 +31,7 @@ class NeighborsBase(Model):
     _fit_call = "fit(X, y)"
 
     def _validate_training(self, X: Any) -> Sequences:
-        """The validated sequences, at least k of them."""
+        """Validate the sequences; an error if there are fewer than k."""
         sequences = self._validate_fit_input(X)
         if self.k > len(sequences):
             raise ValueError(
@@ -40,11 +40,11 @@ class NeighborsBase(Model):
         return sequences
 
     def _takes_missing(self) -> bool:
-        """If the metric does."""
+        """Whether the metric accepts missing values."""
         return metric_names.takes_missing(self)
 
     def _set_training(self, sequences: Sequences, targets: NDArray[Any]) -> None:
-        """Store the sequences and the metric, which is fitted now if it is not; all input is checked before."""
+        """Store the validated sequences and a fitted copy of the metric."""
         self.metric_, self.sequences_ = metric_names.fit_metric_copy(self.metric, sequences, targets), sequences
         self._derive_attributes()
 
@@ -52,9 +52,10 @@ class NeighborsBase(Model):
         self.gallery_ = self.metric_.prepare_gallery(self.sequences_)
 
     def kneighbors(self, X: Any = None, k: int | None = None, *, n_neighbors: int | None = None) -> Matches:
-        """The k (by default the estimator's) training sequences nearest to each of X: `ids` and `distances`.
+        """The `ids` and `distances` of the k training sequences nearest to each sequence of X.
 
-        Without X, of every training sequence the nearest others, as in scikit-learn. `n_neighbors` is `k`.
+        k defaults to the estimator's; `n_neighbors` is another name for it. Without X, the neighbours of each training
+        sequence are returned, itself excluded, as in scikit-learn.
         """
         if k is not None and n_neighbors is not None:
             raise TypeError(f"k={k!r} and n_neighbors={n_neighbors!r} are two names of one option: give one of them")
@@ -66,8 +67,8 @@ class NeighborsBase(Model):
         return self.gallery_.neighbors(self._validate_predict_input(X), k)
 
     def _vote_weights(self, distances: NDArray[Any]) -> NDArray[np.float64]:
-        """How much each neighbour counts, (item, k)."""
-        check_choice(self.weights, "weights", get_args(Weights))  # it may have been set since
+        """The weight of each neighbour, (item, k)."""
+        check_choice(self.weights, "weights", get_args(Weights))  # may have been changed after fit
         if self.weights == "uniform":
             return np.ones(distances.shape)
         if (distances < 0).any():
@@ -75,29 +76,29 @@ class NeighborsBase(Model):
                 f"weights='distance': {self.metric_!r} gave the distance {distances.min():g}, and weights need "
                 "distances of at least 0: use weights='uniform', or SoftDTW(divergence=True)"
             )
-        same = distances == 0  # a sequence that is there decides alone
+        same = distances == 0  # an exact copy outweighs all others
         with np.errstate(divide="ignore", over="ignore"):
             closeness = np.minimum(1 / distances.astype(np.float64), np.finfo(np.float64).max / distances.shape[1])
         return np.where(same.any(axis=1, keepdims=True), same.astype(np.float64), closeness)
 
 
 class Neighbors(ClassifierMixin, NeighborsBase):  # type: ignore[misc]
-    """Classify a sequence by a vote of its k nearest; equal votes go to the nearer neighbours.
+    """Classify a sequence by a vote of its k nearest neighbours; ties go to the nearer neighbours.
 
     Parameters
     ----------
     metric : Metric or str
-        Any metric of the library, or the name of its class in lower case: `"dtw"`. Its options are parameters too:
+        Any metric of the library, or its class name in lower case: `"dtw"`. Its options are parameters too:
         `metric__window` works in `set_params` and GridSearchCV.
-        One that learns, such as `CausalEncoder`, is used as it is if it is fitted, in cross-validation too; if not,
-        `fit` fits a copy of it on X and y (`metric_` is that copy). A fitted one among the values of a grid has to
-        be a `sklearn.frozen.FrozenEstimator`.
+        A learned metric, such as `CausalEncoder`, is used as it is if it is fitted, also in cross-validation;
+        otherwise `fit` fits a copy on X and y and stores it in `metric_`. A fitted metric among the values of a grid
+        must be wrapped in `sklearn.frozen.FrozenEstimator`.
     k : int
-        How many neighbours vote; `n_neighbors`, as in scikit-learn, is another name for it.
+        Number of voting neighbours; `n_neighbors`, as in scikit-learn, is another name for it.
     weights : {"uniform", "distance"}
-        Every vote counts the same, or as much as the inverse of the distance.
+        Votes have equal weight, or are weighted by the inverse of the distance.
     select_window : bool
-        Let `fit` choose the window of the metric by leave-one-out on the training data (`metric_` has it).
+        Whether `fit` chooses the window of the metric by leave-one-out on the training data; see `metric_`.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class Neighbors(ClassifierMixin, NeighborsBase):  # type: ignore[misc]
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the sequences and their labels: `y`, or the ones that X carries."""
+        """Store the sequences and their labels: `y`, or the labels of X."""
         with self._atomic_fit():
             sequences = self._validate_training(X)
             labels = self._validate_classes(sequences, y, "NeighborsRegressor")
@@ -144,12 +145,12 @@ class Neighbors(ClassifierMixin, NeighborsBase):  # type: ignore[misc]
             raise ValueError(f"select_window=True: {type(metric).__name__} has no window to select; use False")
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Share of the k neighbours' votes in every class, (item, class)."""
+        """The fraction of votes for each class, (item, class)."""
         votes = self._count_votes(*self.kneighbors(X))[0]
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every sequence."""
+        """The class of each sequence."""
         ids, distances = self.kneighbors(X)
         votes, total = self._count_votes(ids, distances)
         total[votes < votes.max(axis=1, keepdims=True)] = np.nan
@@ -160,19 +161,19 @@ class Neighbors(ClassifierMixin, NeighborsBase):  # type: ignore[misc]
     def _count_votes(
         self, ids: NDArray[np.int64], distances: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Votes and summed distances of the voters, each (item, class)."""
+        """Votes for each class and summed distances of its voters, each (item, class)."""
         chosen = self.codes_[ids][:, :, None] == np.arange(len(self.classes_))
         votes = (chosen * self._vote_weights(distances)[:, :, None]).sum(axis=1)
         return votes, np.where(chosen, distances[:, :, None], 0).sum(axis=1)
 
 
 class NeighborsRegressor(RegressorMixin, NeighborsBase):  # type: ignore[misc]
-    """Predict a number as the mean over the k nearest sequences.
+    """Predict a number as the mean over the k nearest neighbours.
 
     Parameters
     ----------
     metric, k, weights
-        As in `Neighbors`; `"distance"` weighs the mean by the inverse of the distance.
+        As in `Neighbors`; `"distance"` weights the mean by the inverse of the distance.
 
     Examples
     --------
@@ -191,7 +192,7 @@ class NeighborsRegressor(RegressorMixin, NeighborsBase):  # type: ignore[misc]
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the sequences and their targets: `y`, or the labels that X carries."""
+        """Store the sequences and their targets: `y`, or the labels of X."""
         with self._atomic_fit():
             sequences = self._validate_training(X)
             self.targets_ = self._validate_numbers(sequences, y, "Neighbors")
@@ -199,6 +200,6 @@ class NeighborsRegressor(RegressorMixin, NeighborsBase):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number for every sequence, (item,)."""
+        """The prediction for each sequence, (item,)."""
         ids, distances = self.kneighbors(X)
         return np.asarray(np.average(self.targets_[ids], axis=1, weights=self._vote_weights(distances)))

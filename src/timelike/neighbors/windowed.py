@@ -1,4 +1,4 @@
-"""`WindowedClassifier`: classifies windows, and lets the windows of a sequence vote for its class."""
+"""`WindowedClassifier`: classifies windows and combines the votes of the windows of a sequence."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def _check_classifier(value: Any, name: str) -> Any:
 
 
 class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
-    """Classify a long sequence by its windows: each has a vote, P(class) = mean over windows w of P(class | w).
+    """Classify a long sequence by a vote of its windows: P(class) = mean over windows w of P(class | w).
 
     `fit` cuts the training sequences into windows, each with the label of its sequence, and fits a copy of the
-    classifier on these. An answer is for a whole sequence, so it can be cross-validated: all windows of a sequence are
-    on one side of a split. A classifier without `predict_proba` votes with its answers. A sequence shorter than a
-    window is one window, as it is. Use it where a recording holds many repetitions, or where no single moment decides;
-    where the order of events tells the classes apart, windows do not see it.
+    classifier on them. Predictions are made for whole sequences, so cross-validation keeps all windows of a sequence on
+    one side of a split. A classifier without `predict_proba` votes with its predictions. A sequence shorter than a
+    window is used whole. Use this class where a recording holds many repetitions, or where no single moment decides.
+    Windows cannot distinguish classes that differ only in the order of events.
 
     Parameters
     ----------
     estimator : classifier
-        Of windows: any that takes `Sequences`, or a pipeline that ends in one. Its options are parameters too:
-        `estimator__k`.
+        A classifier of windows: any that accepts `Sequences`, or a pipeline that ends in one. Its options are
+        parameters too: `estimator__k`.
     size : int
         Time steps of a window.
     step : int, optional
-        Time steps from one window to the next; otherwise half of `size`. What is left at the end belongs to no window.
+        Time steps from one window to the next. Default: half of `size`. A remainder at the end belongs to no window.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     step = options.nullable(options.integer(1))
 
     estimator_: Any = schema.estimator()
-    """The classifier of windows that was fitted."""
+    """The fitted classifier of windows."""
     classes_: NDArray[Any] = schema.labels("class")
     _fit_call = "fit(X, y)"
 
@@ -68,17 +68,17 @@ class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return {"estimator": Neighbors("dtw"), "size": 3}
 
     def _takes_missing(self) -> bool:
-        """If the classifier does."""
+        """Whether the classifier accepts missing values."""
         first = self.estimator
-        while isinstance(first, Pipeline):  # of which scikit-learn does not say it
+        while isinstance(first, Pipeline):  # scikit-learn's tags of a pipeline do not include it
             first = first.steps[0][1]
         try:
             return bool(get_tags(first).input_tags.allow_nan)
-        except AttributeError:  # what it is will be refused by its name
+        except AttributeError:  # not an estimator: `_check_classifier` raises the error
             return False
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from the windows of X, with the labels y or those that X carries."""
+        """Fit the classifier on the windows of X, labelled with y or the labels of X."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
             labels = self._validate_classes(sequences, y, "another way: a mean over windows")
@@ -88,7 +88,7 @@ class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The mean of the probabilities of the windows of each sequence, (item, class)."""
+        """The mean probabilities over the windows of each sequence, (item, class)."""
         queries = self._validate_predict_input(X)
         windows, owners = self._cut_windows(queries.replace(labels=None))
         votes = np.zeros((len(queries), len(self.classes_)))
@@ -96,21 +96,21 @@ class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return votes / np.bincount(owners, minlength=len(queries))[:, None]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every sequence; of equal ones the first in `classes_`."""
+        """The class of each sequence; among ties, the first in `classes_`."""
         votes = self.predict_proba(X)
-        # votes that are equal but for the order in which they were added
+        # equal votes may differ by rounding, because they are summed in different orders
         level = np.isclose(votes, votes.max(axis=1, keepdims=True), rtol=1e-12, atol=0)
         return np.asarray(self.classes_[level.argmax(axis=1)])
 
     def _window_probabilities(self, windows: Sequences) -> NDArray[np.float64]:
-        """Probabilities of every window, (window, class)."""
+        """The class probabilities of each window, (window, class)."""
         if hasattr(self.estimator_, "predict_proba"):
             return np.asarray(self.estimator_.predict_proba(windows), np.float64)
         answers = np.asarray(self.estimator_.predict(windows))
         return np.asarray(answers[:, None] == self.classes_, np.float64)
 
     def _cut_windows(self, sequences: Sequences) -> tuple[Sequences, NDArray[np.int64]]:
-        """Windows, then sequences shorter than a window, and the position of the sequence that each comes from."""
+        """All windows, then the sequences shorter than a window, and the position of each one's sequence."""
         step = max(1, self.size // 2) if self.step is None else self.step
         positions = np.arange(len(sequences))
         grouped = sequences.replace(ids=None, groups=positions if sequences.groups is None else sequences.groups)

@@ -1,4 +1,4 @@
-"""(truth, answer) → number, with intervals."""
+"""Scores of classification, retrieval, verification, clustering and forecasting, with confidence intervals."""
 
 from typing import TYPE_CHECKING
 

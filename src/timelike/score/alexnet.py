@@ -1,4 +1,4 @@
-"""The network of LPIPS: the convolutions of AlexNet, with weights from a file or a network that the user brings."""
+"""The network of LPIPS: AlexNet's convolutions with weights from a file, or a network supplied by the user."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 _STRIDES = (4, 1, 1, 1, 1)  # of the five convolutions of AlexNet
 _PADDINGS = (2, 2, 1, 1, 1)
-_POOLED_LAYERS = (1, 2)  # the convolutions before which there is max pooling over 3 × 3 cells
+_POOLED_LAYERS = (1, 2)  # convolutions preceded by 3 × 3 max pooling
 _LAYER_NUMBERS = (0, 3, 6, 8, 10)  # their numbers in torchvision
 _LAYER_SHAPES = ((64, 3, 11, 11), (192, 64, 5, 5), (384, 192, 3, 3), (256, 384, 3, 3), (256, 256, 3, 3))
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)  # of the three colours, as in the lpips package
-_TINY = 1e-10  # added to the norm of the features: all may be 0 at a place
-_MIN_PIXELS = 31  # of a smaller image the second pooling leaves nothing
+_TINY = 1e-10  # added to the norm of the features, which may be 0
+_MIN_PIXELS = 31  # the second pooling leaves nothing of smaller images
 
 
 def load_lpips_network(weights: Any) -> Callable[..., Any]:
-    """The network of two batches of images: `weights` itself if it is callable, else AlexNet with a file's weights."""
+    """A network that compares two batches of images: `weights` if callable, else AlexNet with weights from a file."""
     if weights is None:
         raise ValueError(
             "weights=None: LPIPS is a trained network, and its weights are not part of this library, which downloads "
@@ -48,7 +48,7 @@ def load_lpips_network(weights: Any) -> Callable[..., Any]:
 
 @lru_cache(maxsize=2)
 def _load_weights(path: str, _modified: int, _size: int) -> dict[str, torch.Tensor]:
-    """The tensors of a file, cached until the file changes: the best of a hundred futures loads it a hundred times."""
+    """The tensors of a file, cached until the file changes, because best-of-N scoring loads it for each sample."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -81,7 +81,7 @@ def _weight_shapes() -> dict[str, tuple[int, ...]]:
 
 
 class _AlexNet:
-    """LPIPS by the five convolutions of AlexNet (Krizhevsky, Sutskever and Hinton, 2012; torchvision's sizes)."""
+    """LPIPS with the five convolutions of AlexNet (Krizhevsky, Sutskever and Hinton, 2012; torchvision's sizes)."""
 
     def __init__(self, weights: Mapping[str, torch.Tensor]) -> None:
         self.weights = weights
@@ -102,7 +102,7 @@ class _AlexNet:
         return total
 
     def _layers(self, x: torch.Tensor) -> list[torch.Tensor]:
-        """The output of every convolution after the ReLU."""
+        """The output of each convolution after its ReLU."""
         import torch
         from torch.nn import functional
 

@@ -1,4 +1,4 @@
-"""Calibration: of probabilities (calibration error, Brier score, temperature) and of thresholds (conformal ranks)."""
+"""Calibration of probabilities (calibration error, Brier score, temperature) and of thresholds (conformal ranks)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 N_DRAWS = 400
-_KEPT_SHARE = 0.6  # of the draws; their median is slightly too low where scores are sums of two terms
+_KEPT_SHARE = 0.6  # quantile of the draws; the median is slightly too low for scores that are sums of two terms
 _ROUNDING_FACTOR = 1 + 1e-12  # 0.29 × 100 is 28.999…
-_MIN_RATE = 1e-300  # a lower rate is as good as 0; the inverse of this one is still finite
+_MIN_RATE = 1e-300  # treated as 0 below; its inverse is still finite
 _SINGULARS = {"identities": "identity", "examples": "example"}
 _LEFT_OUT_REASONS = {
     "identities": " (`within` and `across` leave most pairs out)",
@@ -35,15 +35,15 @@ _KEPT_PROMISES = {
     "identities": "The threshold keeps it for every two of these identities by themselves, but",
     "examples": "The threshold is above all impostor pairs of these examples, but",
 }
-_MAX_CELLS = 1 << 22  # scores of draws in memory at a time
+_MAX_CELLS = 1 << 22  # scores held in memory at once
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Confidence and accuracy of answers, in bins of the probability of the answer.
+    """Confidence and accuracy of answers, binned by the probability of the answer.
 
-    `edges` (bin + 1,) bound the bins, `counts` (bin,) are their numbers of items, `confidence` and `accuracy` their
-    mean probability and the share that is right; both are nan in an empty bin.
+    `edges` (bin + 1,) bound the bins and `counts` (bin,) are the numbers of items. `confidence` is the mean probability
+    and `accuracy` the fraction of correct answers in each bin; both are nan for an empty bin.
     """
 
     edges: Floats
@@ -60,12 +60,12 @@ class Reliability:
 
     @property
     def max_error(self) -> float:
-        """The maximum calibration error, that of the worst bin."""
+        """The maximum calibration error: the error of the worst bin."""
         occupied = self.counts > 0
         return float(np.abs(self.accuracy[occupied] - self.confidence[occupied]).max())
 
     def plot(self) -> Figure:
-        """Accuracy over confidence beside the diagonal, with the number of items below."""
+        """Plot accuracy over confidence with the diagonal, and the number of items below."""
         caption = f"expected calibration error {self.error:.3f}"
         return drawing.plot_reliability(self.edges, self.counts, self.confidence, self.accuracy, caption)
 
@@ -73,14 +73,14 @@ class Reliability:
 def reliability(
     truth: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15, adaptive: bool = False
 ) -> Reliability:
-    """The reliability diagram: confidence and accuracy by bin, from which the calibration error is computed.
+    """The reliability diagram: confidence and accuracy by bin, the basis of the calibration error.
 
-    The answer is the most probable class, the first of equals. Parameters are those of `expected_calibration_error`.
+    The answer is the most probable class; among ties, the first. Parameters are those of `expected_calibration_error`.
 
     Examples
     --------
-    >>> found = reliability([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], n_bins=2)
-    >>> found.counts, found.accuracy
+    >>> diagram = reliability([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], n_bins=2)
+    >>> diagram.counts, diagram.accuracy
     (array([0, 3]), array([       nan, 0.66666667]))
     """
     true_columns, probabilities = _validate_probabilities(truth, probabilities, classes)
@@ -100,20 +100,20 @@ def reliability(
 def expected_calibration_error(
     truth: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15, adaptive: bool = False
 ) -> float:
-    """The expected calibration error: by how much the confidence of answers differs from their accuracy.
+    """The expected calibration error: the mean gap between the confidence of answers and their accuracy.
 
         Σ_b n_b / n · |accuracy_b − confidence_b|
 
-    over bins of the probability of the answer (Guo et al., "On calibration of modern neural networks", 2017). Bins are
-    equally wide and include their upper edge; with `adaptive` they have about equally many items (Nguyen and O'Connor,
-    2015).
+    over bins of the probability of the answer (Guo et al., "On calibration of modern neural networks", 2017). Bins have
+    equal width and include their upper edge; with `adaptive` they have about the same number of items (Nguyen and
+    O'Connor, 2015).
 
     Parameters
     ----------
     truth : array (item,)
-        The classes; without `classes` the position of each item's column.
+        The class of each item; without `classes`, the index of its column.
     probabilities : array (item, class)
-        Rows of sum 1.
+        Each row sums to 1.
     classes : array (class,), optional
         The class of each column, such as `classes_` of a model.
     n_bins : int
@@ -130,7 +130,7 @@ def expected_calibration_error(
 def brier_score(truth: Any, probabilities: Any, *, classes: Any = None) -> float:
     """The Brier score, the mean over items of Σ_c (p_c − [c is true])², between 0 and 2 (Brier, 1950).
 
-    For two classes it is twice the score of one of them (scikit-learn's `brier_score_loss`). Parameters are those of
+    For two classes it is twice scikit-learn's `brier_score_loss`, which scores one of them. Parameters are those of
     `expected_calibration_error`.
 
     Examples
@@ -145,7 +145,7 @@ def brier_score(truth: Any, probabilities: Any, *, classes: Any = None) -> float
 
 
 def negative_log_likelihood(truth: Any, probabilities: Any, *, classes: Any = None) -> float:
-    """The mean of −log p of the true class; infinite where one has probability 0.
+    """The mean of −log p of the true class; infinite if a true class has probability 0.
 
     scikit-learn's `log_loss` clips probabilities instead. Parameters are those of `expected_calibration_error`.
 
@@ -160,24 +160,24 @@ def negative_log_likelihood(truth: Any, probabilities: Any, *, classes: Any = No
 
 
 def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: float | None = None) -> float:
-    """The T that maximizes the likelihood of softmax(logits / T), on held-out items (Guo et al., 2017).
+    """The T that maximizes the likelihood of softmax(logits / T) on held-out items (Guo et al., 2017).
 
         min_T  mean_i [log Σ_c exp(z_ic / T) − Σ_c q_ic z_ic / T]
 
-    where q is 1 for the true class, except for a share ε that is spread evenly over all classes. If every answer is
-    right, the likelihood rises without limit as T falls to 0; with ε = 1/(n + 2), after Platt (1999), T is as small as
-    n items can justify. The function is convex in 1/T, so bisection of its slope over log T finds the minimum. T stays
-    within [10⁻⁶, 10⁶] times the largest difference of two logits of an item; it would be infinite for answers no better
-    than chance. Logits that are all equal have the temperature 1.
+    where q is 1 for the true class, smoothed by a fraction ε spread evenly over all classes. If every answer is
+    correct, the likelihood rises without limit as T falls to 0; with ε = 1/(n + 2), after Platt (1999), T is as small
+    as n items can justify. The function is convex in 1/T, so bisection of its slope over log T finds the minimum. T
+    stays within [10⁻⁶, 10⁶] times the largest difference of two logits of an item; it would be infinite for answers no
+    better than chance. If all logits are equal, T is 1.
 
     Parameters
     ----------
     logits : array (item, class)
-        Finite; log probabilities are logits too.
+        Finite numbers; log probabilities are valid logits.
     truth, classes
         As for `expected_calibration_error`.
     smoothing : float, optional
-        ε, 1/(n + 2) unless given; 0 is the plain likelihood.
+        ε. Default: 1/(n + 2); 0 is the plain likelihood.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
     with np.errstate(over="ignore"):
         shifted = logits - logits.max(axis=1, keepdims=True)
     if not np.isfinite(shifted).all():
-        raise ValueError("logits of an item differ by more than a number can hold: divide them first")
+        raise ValueError("logits of an item differ by more than a float can hold: divide them by a constant first")
     scale = float(-shifted.min())
     if scale == 0:
         return 1.0
@@ -200,13 +200,13 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
 
 
 def _mean_logit(shifted: Floats, inverse: float) -> float:
-    """The mean logit under softmax(inverse · logits), over all items; the slope is its excess over the target."""
+    """The mean logit under softmax(inverse · logits); the slope is its difference from the target."""
     weights = np.exp(inverse * shifted)
     return float(((weights * shifted).sum(axis=1) / weights.sum(axis=1)).mean())
 
 
 def _find_root(slope: Any, least: float = -np.log(1e6), most: float = np.log(1e6)) -> float:
-    """The logarithm at which an increasing slope turns positive, or the nearest end of the range."""
+    """The logarithm at which an increasing slope turns positive, or the nearer end of the range."""
     low, high = float(least), float(most)
     for _ in range(80):  # halves the range down to rounding
         middle = (low + high) / 2
@@ -215,7 +215,7 @@ def _find_root(slope: Any, least: float = -np.log(1e6), most: float = np.log(1e6
 
 
 def _adaptive_edges(confidences: Floats, n_bins: int) -> Floats:
-    """Edges of bins with about equally many items, halfway between neighbours; fewer bins where items are equal."""
+    """Edges of bins with about the same number of items, halfway between neighbours; ties give fewer bins."""
     ordered = np.sort(confidences)
     cuts = np.arange(1, n_bins) * len(ordered) // n_bins
     cuts = cuts[(cuts > 0) & (cuts < len(ordered))]
@@ -231,13 +231,13 @@ def _validate_probabilities(truth: Any, probabilities: Any, classes: Any) -> tup
         i = int(bad[0])
         raise ValueError(
             f"probabilities[{i}] has the sum {sums[i]:.6g} and the least entry {probabilities[i].min():.6g}: expected "
-            "shares of at least 0 whose sum is 1; of scores, take the softmax"
+            "numbers of at least 0 whose sum is 1; apply a softmax to scores"
         )
     return true_columns, probabilities
 
 
 def _validate_class_scores(truth: Any, scores: Any, name: str, classes: Any) -> tuple[NDArray[np.intp], Floats]:
-    """The column of the true class of every item, and a finite number for every class."""
+    """The column of each item's true class, and the finite scores."""
     array = validate_array(scores, name).astype(np.float64)
     labels = validate_labels(truth, "truth", "class")
     if array.ndim != 2 or not array.size or labels.shape != array.shape[:1]:
@@ -256,8 +256,8 @@ def _class_columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArra
         if labels.dtype.kind not in "biu" or labels.min() < 0 or labels.max() >= n_classes:
             bad = next(one for one in labels.tolist() if not isinstance(one, int) or not 0 <= one < n_classes)
             raise ValueError(
-                f"truth holds {format_value(bad)}: expected columns from 0 to {n_classes - 1}; say with classes= what "
-                "they are"
+                f"truth holds {format_value(bad)}: expected columns from 0 to {n_classes - 1}; name the columns with "
+                "classes="
             )
         return labels.astype(np.intp)
     names = validate_labels(classes, "classes", "class")
@@ -274,20 +274,20 @@ def _class_columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArra
     return np.array([place[one] for one in labels.tolist()], np.intp)
 
 
-# Thresholds. Pairs that share an identity are not independent, identities are. A draw puts the identities into pairs,
-# each identity into one of them, and takes one trial of each pair. These n scores and that of two new identities are
-# exchangeable, however scores depend on identities, so the rank of split conformal prediction (Vovk et al., 2005) is
-# exact for them: accept at most α (n + 1) − 1 of them. Each of many draws has a threshold, and the one that three in
-# five of them keep is used: it depends on no single draw, and all pairs contribute (decision 0057). The rank is exact
-# for one draw, not for this quantile of many: proven is α / 0.6, and simulations keep α.
+# Thresholds. Pairs that share an identity are not independent, but identities are. A draw matches the identities into
+# pairs, each identity in one pair, and takes one trial of each pair. These n scores and the score of two new identities
+# are exchangeable, however scores depend on identities, so the rank of split conformal prediction (Vovk et al., 2005)
+# is exact for them: accept at most α (n + 1) − 1. Each of many draws gives a threshold; the 60 % quantile of these is
+# used, so that the result depends on no single draw and all pairs contribute (decision 0057). The rank is exact for one
+# draw, not for this quantile: the proven rate is α / 0.6, in simulations it is at most α.
 
 
 class CalibrationWarning(UserWarning):
-    """The calibrated rate is not promised: too few identities, or the metric was fitted on the same ones."""
+    """The calibrated rate is not guaranteed: too few identities, or the metric was fitted on the same ones."""
 
 
 class ThresholdBound(NamedTuple):
-    """A threshold, the rate that is promised at it, and the number of groups without a common unit behind it."""
+    """A threshold, the error rate guaranteed at it, and the number of independent groups behind it."""
 
     threshold: float
     promised_rate: float
@@ -295,18 +295,18 @@ class ThresholdBound(NamedTuple):
 
     @property
     def min_promised_rate(self) -> float:
-        """The lowest rate that this number of groups can promise."""
+        """The lowest rate that this number of groups can guarantee."""
         return 1 / (self.n_independent + 1)
 
     def is_weaker_than(self, other: ThresholdBound, rate: float) -> bool:
-        """Whether it promises a lower rate than the other."""
+        """Whether this bound guarantees only a higher rate than the other, and higher than `rate`."""
         return self.min_promised_rate > max(other.min_promised_rate, rate)
 
 
 def max_exceedances(count: int, rate: float) -> int:
-    """How many of `count` exchangeable scores may be beyond a threshold; below 0 where they are too few to tell.
+    """How many of `count` exchangeable scores may be beyond a threshold; negative if there are too few scores.
 
-    One of count + 1 scores is among the highest k with probability k / (count + 1), and is itself one of these k.
+    A new score is among the highest k of count + 1 with probability k / (count + 1), and is itself one of these k.
 
     >>> [max_exceedances(count, 0.1) for count in (8, 9, 18, 19)]
     [-1, 0, 0, 1]
@@ -315,17 +315,17 @@ def max_exceedances(count: int, rate: float) -> int:
 
 
 def min_count(rate: float) -> int:
-    """The number of exchangeable scores that a rate needs: 1 / rate − 1, rounded up."""
+    """The number of exchangeable scores needed for a rate: 1 / rate − 1, rounded up."""
     return ceil(1 / max(rate * _ROUNDING_FACTOR, _MIN_RATE)) - 1
 
 
 def impostor_bound(scores: Floats, first: Ids, second: Ids, rate: float) -> ThresholdBound:
-    """The least score to accept so that a trial of two new units is accepted with a probability of at most `rate`.
+    """The lowest threshold at which a trial of two new units is accepted with a probability of at most `rate`.
 
-    `first` and `second` (trial,) say of which two units, identities or sequences, every score is. Where n pairs without
-    a common unit are fewer than 1 / rate − 1, no rank of them keeps the rate: the threshold is then such that each pair
-    of units keeps it by itself. A new pair is less alike than the most alike of these with probability n / (n + 1), and
-    keeps it too.
+    `first` and `second` (trial,) are the two units, identities or sequences, behind each score. If n, the number of
+    pairs without a common unit, is below 1 / rate − 1, no rank guarantees the rate. The threshold then keeps the rate
+    for each pair of units by itself; it holds for a new pair with probability n / (n + 1), that of being less similar
+    than the most similar of these.
 
     >>> pairs = np.triu_indices(4, 1)
     >>> impostor_bound(np.arange(6.0), *pairs, 0.4)[1:], impostor_bound(np.arange(6.0), *pairs, 0.1)[1:]
@@ -335,13 +335,13 @@ def impostor_bound(scores: Floats, first: Ids, second: Ids, rate: float) -> Thre
     n_units = int(codes.max()) + 1
     pairs, which = _compact_codes(codes.min(axis=0) * n_units + codes.max(axis=0))
     if max_exceedances(n_units // 2, rate) < 0 and len(pairs) == n_units * (n_units - 1) // 2:
-        return _strictest_bound(scores, which, n_units // 2, rate)  # which needs no draws
-    rng = np.random.default_rng(0)  # fixed: the same sequences have the same threshold
+        return _strictest_bound(scores, which, n_units // 2, rate)  # needs no draws
+    rng = np.random.default_rng(0)  # fixed, so that the same sequences give the same threshold
     return _quantile_bound(scores, which, sample_pairings(pairs // n_units, pairs % n_units, n_units, rng), rate, rng)
 
 
 def unit_bound(scores: Floats, units: Ids, rate: float) -> ThresholdBound:
-    """The least score that a trial of a new unit has or exceeds with a probability of at most `rate`.
+    """The lowest threshold that a trial of a new unit reaches with a probability of at most `rate`.
 
     >>> unit_bound(np.arange(9.0), np.arange(9), 0.2).threshold > 7.0  # one of nine, 8.0, and no more
     True
@@ -353,7 +353,7 @@ def unit_bound(scores: Floats, units: Ids, rate: float) -> ThresholdBound:
 
 
 def _compact_codes(numbers: Ids) -> tuple[Ids, Ids]:
-    """The distinct integers (from 0), sorted, and the place of each number among them; without sorting if possible."""
+    """The sorted distinct nonnegative integers, and the index of each number among them; avoids sorting if possible."""
     if numbers.max() > 8 * len(numbers):
         distinct, places = np.unique(numbers, return_inverse=True)
         return distinct, places.astype(np.int64)
@@ -363,7 +363,7 @@ def _compact_codes(numbers: Ids) -> tuple[Ids, Ids]:
 
 
 def _quantile_bound(scores: Floats, which: Ids, draws: Ids, rate: float, rng: np.random.Generator) -> ThresholdBound:
-    """A quantile of the thresholds of all draws (draw, group), each of one random score per group; −1 is no group."""
+    """A quantile of the thresholds of all draws (draw, group), each with one random score per group; −1 is no group."""
     sizes = (draws >= 0).sum(axis=1)
     typical = int(np.median(sizes))
     if max_exceedances(typical, rate) < 0:
@@ -378,7 +378,7 @@ def _quantile_bound(scores: Floats, which: Ids, draws: Ids, rate: float, rng: np
         block = draws[start : start + rows]
         trial = begins[block] + (rng.random(block.shape) * counts[block]).astype(np.int64)
         values = np.sort(np.where(block >= 0, scores[order[trial]], -np.inf), axis=1)
-        places = values.shape[1] - 1 - allowed[start : start + rows]  # of the highest that may not be accepted
+        places = values.shape[1] - 1 - allowed[start : start + rows]  # of the highest score to reject
         ends = np.append(values, np.full((len(block), 1), np.inf), axis=1)
         limits.append(np.take_along_axis(ends, places[:, None], axis=1)[:, 0])
     ordered = np.sort(np.concatenate(limits))
@@ -386,7 +386,7 @@ def _quantile_bound(scores: Floats, which: Ids, draws: Ids, rate: float, rng: np
 
 
 def _strictest_bound(scores: Floats, which: Ids, n_apart: int, rate: float) -> ThresholdBound:
-    """The highest of the groups' thresholds, each by the rank of the group's own scores."""
+    """The highest of the groups' thresholds, each from the ranks of the group's own scores."""
     order = np.lexsort((scores, which))
     counts = np.bincount(which)
     allowed = np.array([max(0, max_exceedances(count, rate)) for count in range(counts.max() + 1)])[counts]
@@ -396,16 +396,16 @@ def _strictest_bound(scores: Floats, which: Ids, n_apart: int, rate: float) -> T
 
 
 def sample_pairings(first: Ids, second: Ids, n_units: int, rng: np.random.Generator) -> Ids:
-    """Random matchings, each unit in at most one pair: positions (draw, pair) of the pairs, −1 where none is left.
+    """Random maximal matchings, each unit in at most one pair: indices of pairs (draw, pair), padded with −1.
 
-    `first` < `second` (pair,), sorted, are the pairs to choose from; a matching is maximal.
+    `first` < `second` (pair,), sorted, are the pairs to choose from.
     """
     if len(first) == n_units * (n_units - 1) // 2:  # all pairs
         order = rng.permuted(np.tile(np.arange(n_units), (N_DRAWS, 1)), axis=1)[:, : n_units // 2 * 2]
         low, high = np.sort(order.reshape(N_DRAWS, -1, 2), axis=2).transpose(2, 0, 1)
         pairings: Ids = low * n_units - low * (low + 1) // 2 + high - low - 1
         return pairings
-    if 2 * len(first) == n_units:  # each unit has one pair: there is one matching
+    if 2 * len(first) == n_units:  # each unit has one pair: only one matching exists
         return np.tile(np.arange(len(first)), (N_DRAWS, 1))
     matchings = [
         _greedy_matching(first, second, n_units, rng)
@@ -418,7 +418,7 @@ def sample_pairings(first: Ids, second: Ids, n_units: int, rng: np.random.Genera
 
 
 def _greedy_matching(first: Ids, second: Ids, n_units: int, rng: np.random.Generator) -> Ids:
-    """Take pairs in random order if both units are free: in rounds, all that come first for both units at once."""
+    """Take pairs in random order if both units are free; each round takes all pairs that are first for both units."""
     remaining, rank, taken = np.arange(len(first)), rng.permutation(len(first)), []
     while len(remaining):
         best = np.full(n_units, len(first))
@@ -433,13 +433,13 @@ def _greedy_matching(first: Ids, second: Ids, n_units: int, rng: np.random.Gener
 
 
 def warn_few_pairs(bound: ThresholdBound, rate: float, n_units: int, units: Literal["identities", "examples"]) -> None:
-    """Warn if `false_accept` cannot be promised: which rate is, and how many pairs without a common unit it needs."""
+    """Warn if the rate `false_accept` cannot be guaranteed; name the guaranteed rate and the number of pairs needed."""
     if bound.promised_rate <= rate:
         return
     needed, offered, n_apart = min_count(rate), round_up(bound.min_promised_rate), bound.n_independent
     pairs = "pair" if n_apart == 1 else "pairs"
     few = f"{n_units} {units} make {n_apart} impostor {pairs} that share no {_SINGULARS[units]}, and "
-    enough = n_units >= 2 * needed  # then the pairs are few: others are left out, or of one identity
+    enough = n_units >= 2 * needed  # if so, the pairs are few: most are left out, or of one identity
     lacking = f"pairs of more different {units}" if enough else f"more {units}, {2 * needed} or more"
     why = _LEFT_OUT_REASONS[units] if enough else ""
     warnings.warn(
@@ -452,7 +452,7 @@ def warn_few_pairs(bound: ThresholdBound, rate: float, n_units: int, units: Lite
 
 
 def round_up(share: float) -> float:
-    """Round a share up to a few digits, so that it can still be promised.
+    """Round a rate up to a few digits, so that it can still be guaranteed.
 
     >>> round_up(1 / 3), round_up(1 / 99)
     (0.34, 0.0102)

@@ -1,4 +1,4 @@
-"""Scores of classification: accuracy, confusion matrix, and precision, recall and F1 of every class."""
+"""Classification scores: accuracy, confusion matrix, and precision, recall and F1 of each class."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 
 def is_correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
-    """Whether each answer is the class it should be.
+    """Whether each answer is the true class.
 
     Parameters
     ----------
     truth, answer : array (item,)
-        Numbers or text, the same in both. An answer of None is a rejection, and not right.
+        Class labels, numbers in both or text in both. None as an answer is a rejection and counts as wrong.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def is_correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
 
 
 def _answered_mask(answer: Any) -> NDArray[np.bool_] | None:
-    """Which answers name a class, where some are None; None where all do."""
+    """Which answers are not None; None if all are classes."""
     answers = np.asarray(answer, object) if isinstance(answer, list | tuple) else answer
     if not isinstance(answers, np.ndarray) or answers.dtype.kind != "O" or answers.ndim != 1:
         return None
@@ -60,7 +60,7 @@ def _answered_mask(answer: Any) -> NDArray[np.bool_] | None:
 
 
 def accuracy(truth: Any, answer: Any) -> float:
-    """The share of answers that are right.
+    """The fraction of correct answers.
 
     Parameters are those of `is_correct`.
 
@@ -73,7 +73,7 @@ def accuracy(truth: Any, answer: Any) -> float:
 
 
 def balanced_accuracy(truth: Any, answer: Any) -> float:
-    """The mean recall of the classes that occur in `truth`, all with the same weight.
+    """The unweighted mean recall of the classes in `truth`.
 
     Parameters are those of `is_correct`.
 
@@ -86,7 +86,7 @@ def balanced_accuracy(truth: Any, answer: Any) -> float:
 
 
 def macro_f1(truth: Any, answer: Any) -> float:
-    """The mean F1 of the classes that occur in `truth` or in `answer`, all with the same weight.
+    """The unweighted mean F1 of the classes in `truth` or `answer`.
 
     F1 = 2 · correct / (items of the class + answers that name it), the harmonic mean of precision and recall.
     Parameters are those of `is_correct`.
@@ -100,13 +100,13 @@ def macro_f1(truth: Any, answer: Any) -> float:
 
 
 def confusion_matrix(truth: Any, answer: Any, *, classes: Any = None) -> NDArray[np.int64]:
-    """The number of items of each class (rows) with each answer (columns).
+    """The number of items of each true class (rows) with each answer (columns).
 
     Parameters
     ----------
     truth, answer : array (item,)
     classes : array (class,), optional
-        Their order; otherwise all that occur in either, sorted.
+        The classes in the order of rows and columns. Default: all classes in `truth` or `answer`, sorted.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def confusion_matrix(truth: Any, answer: Any, *, classes: Any = None) -> NDArray
 def _count_confusion(
     true_codes: NDArray[np.intp], answer_codes: NDArray[np.intp], names: NDArray[Any]
 ) -> NDArray[np.int64]:
-    n = len(names)  # scikit-learn's confusion_matrix warns where this is 1
+    n = len(names)  # scikit-learn's confusion_matrix warns if there is only one class
     return np.bincount(true_codes * n + answer_codes, minlength=n * n).reshape(n, n)
 
 
@@ -129,8 +129,8 @@ def _count_confusion(
 class ClassScores:
     """Scores of one class: its number of items, precision, recall and F1.
 
-    The precision of a class that no answer names, the recall of a class without items, and the F1 of one that has
-    neither are nan (0 of 0), and count in no mean.
+    The precision of a class without answers, the recall of a class without items, and the F1 of a class with neither
+    are nan (0 of 0) and are left out of means.
     """
 
     label: Any
@@ -142,7 +142,7 @@ class ClassScores:
 
 @dataclass(frozen=True, repr=False)
 class ClassificationScores:
-    """Scores of classification with intervals: see `classification_scores`."""
+    """Classification scores with confidence intervals: see `classification_scores`."""
 
     accuracy: Interval
     balanced_accuracy: Interval
@@ -152,7 +152,7 @@ class ClassificationScores:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """The classes, in the order of the rows and columns of `confusion_matrix`."""
+        """The classes, in the order of the rows and columns of `confusion`."""
         return tuple(one.label for one in self.classes)
 
     def _table_header(self) -> list[str]:
@@ -172,13 +172,16 @@ class ClassificationScores:
         return str(self)
 
     def __str__(self) -> str:
-        """A table of the classes, and the accuracy below it."""
+        """A table of the classes, followed by the accuracy."""
         lines = [self._table_header(), ["---", *["---:"] * 4], *self._table_rows()]
         table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
         return f"{table}\n\naccuracy {_format_interval(self.accuracy)}"
 
     def plot(self, *, shares: bool = True, dark: bool = False) -> Figure:
-        """The confusion matrix, shaded by the share of each row, labelled with `shares` or counts; `dark` pages too."""
+        """Plot the confusion matrix, shaded by row proportions.
+
+        Cells are labelled with row proportions, or with counts if `shares=False`; `dark` is for dark pages.
+        """
         return drawing.plot_confusion(self.confusion, self.labels, shares=shares, dark=dark)
 
     def _repr_html_(self) -> str:
@@ -199,31 +202,31 @@ def classification_scores(
     n_resamples: int = 1000,
     random_state: RandomState = None,
 ) -> ClassificationScores:
-    """Accuracy, balanced accuracy, macro F1, confusion and the scores of every class, with bootstrap intervals.
+    """Accuracy, balanced accuracy, macro F1, the confusion matrix and the scores of each class, with intervals.
 
-    Items, or whole groups, are drawn with replacement; a class that is missing in a draw counts in none of its means.
-    If every answer is right, all draws are equal, so no interval is narrower than `wilson_interval` of n items, or
-    groups: for a class these are its items (recall), the answers that name it (precision), or the mean of both (F1);
-    for a mean over classes n = C² / Σ_c 1/n_c.
+    The intervals are bootstraps: items, or whole groups, are drawn with replacement; a class absent from a draw is left
+    out of the means of that draw. If every answer is correct, all draws are equal, so no interval is narrower than
+    `wilson_interval` for n items or groups. For a class, n counts its items (recall), its answers (precision), or the
+    mean of both (F1); for a mean over classes, n = C² / Σ_c 1/n_c.
 
     Parameters
     ----------
     truth, answer : array (item,)
-        Numbers or text, the same in both. An answer may be a class that `truth` does not have.
+        Class labels, numbers in both or text in both. An answer may be a class that does not occur in `truth`.
     classes : array (class,), optional
-        Their order; otherwise all that occur in either, sorted.
+        The classes in the order of the table. Default: all classes in `truth` or `answer`, sorted.
     groups : array (item,), optional
-        Items that are drawn together, such as all sequences of a person.
+        The group of each item; the items of a group, such as all sequences of a person, are drawn together.
 
     Returns
     -------
     ClassificationScores
-        It prints as a table, and `plot()` shows its confusion matrix.
+        Prints as a table; `plot()` draws the confusion matrix.
 
     Examples
     --------
-    >>> found = classification_scores(["a"] * 50 + ["b"] * 50, ["a"] * 45 + ["b"] * 55, random_state=0)
-    >>> print(found)
+    >>> scores = classification_scores(["a"] * 50 + ["b"] * 50, ["a"] * 45 + ["b"] * 55, random_state=0)
+    >>> print(scores)
     | class | items | precision | recall | F1 |
     | --- | ---: | ---: | ---: | ---: |
     | a | 50 | 1.000 [0.921, 1.000] | 0.900 [...] | 0.947 [...] |
@@ -252,14 +255,14 @@ def classification_scores(
 def _effective_counts(
     true_codes: NDArray[np.intp], answer_codes: NDArray[np.intp], names: NDArray[Any], units: NDArray[np.int64]
 ) -> Floats:
-    """The number of items, or groups, behind every score, in the order of the draws, (3 + 3 · class)."""
+    """The number of items, or groups, behind each score, in the order of the draws, (3 + 3 · class)."""
     items, answers = (
         np.array([len(np.unique(units[side == c])) for c in range(len(names))], np.float64)
         for side in (true_codes, answer_codes)
     )
     each = np.array([answers, items, (items + answers) / 2])
     occupied = [side[side > 0] for side in each[1:]]
-    # from the variance of a mean of shares of n_c items each
+    # from the variance of a mean of proportions of n_c items each
     means = [len(side) ** 2 / (1 / side).sum() for side in occupied]
     return np.array([len(np.unique(units)), *means, *each.ravel()])
 
@@ -267,7 +270,7 @@ def _effective_counts(
 def _tally_classes(
     true_codes: NDArray[np.intp], answer_codes: NDArray[np.intp], names: NDArray[Any], counts: Floats | None = None
 ) -> Floats:
-    """Correct answers, items and answers of every class, (3, class)."""
+    """The number of correct answers, items and answers of each class, (3, class)."""
     # not scikit-learn's precision_recall_fscore_support: a bootstrap calls this a thousand times
     n, is_right = len(names), true_codes == answer_codes
     weights = np.ones(len(true_codes)) if counts is None else counts
@@ -276,7 +279,7 @@ def _tally_classes(
 
 
 def _class_shares(tally: Floats) -> Floats:
-    """Precision, recall and F1 of every class, (3, class); nan where it is 0 of 0."""
+    """Precision, recall and F1 of each class, (3, class); nan for 0 of 0."""
     correct, items, answers = tally
     totals = np.array([answers, items, (items + answers) / 2])
     return np.asarray(np.divide(correct, totals, out=np.full(totals.shape, np.nan), where=totals > 0))
@@ -296,7 +299,7 @@ def _resample_scores(
     n_resamples: int,
     random_state: RandomState,
 ) -> Floats:
-    """Every score of every draw, (resample, 3 + 3 · class)."""
+    """The scores of each draw, (resample, 3 + 3 · class)."""
     rng, n = check_random_state(random_state), int(units.max()) + 1
     draws = np.empty((check_int(n_resamples, "n_resamples", 1, MAX_RESAMPLES), 3 + 3 * len(names)))
     for row in draws:
@@ -343,7 +346,7 @@ def _validate_answers(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[An
 
 
 def _encode_labels(truth: Any, answer: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
-    """Truth and answer as positions among the classes, and the classes."""
+    """Truth and answer as indices into the classes, and the classes."""
     true_labels, answers = _validate_answers(truth, answer)
     names, codes = np.unique(np.concatenate([true_labels, answers]), return_inverse=True)
     if classes is None:

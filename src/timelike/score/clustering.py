@@ -1,4 +1,4 @@
-"""Scores of clusters: against classes (mutual information, Rand index, purity), and by distances alone (silhouette)."""
+"""Clustering scores: against classes (mutual information, Rand index, purity) and from distances (silhouette)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .classification import validate_label_pair
 def normalized_mutual_info(truth: Any, clusters: Any) -> float:
     """Normalized mutual information (NMI) of classes and clusters: 2 I(U; V) / (H(U) + H(V)), between 0 and 1.
 
-    It rises with the number of clusters even by chance (Vinh, Epps and Bailey, 2010); `adjusted_rand` does not. This is
-    scikit-learn's: 1 where there is one class and one cluster.
+    NMI rises with the number of clusters even by chance (Vinh, Epps and Bailey, 2010); `adjusted_rand` does not.
+    Computed by scikit-learn: 1 for a single class and a single cluster.
 
     Parameters
     ----------
     truth : array (item,)
         Classes, numbers or text.
     clusters : array (item,)
-        The cluster of every item; noise, −1, counts as a cluster like the others.
+        The cluster of each item; noise, −1, counts as a cluster.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def normalized_mutual_info(truth: Any, clusters: Any) -> float:
 
 
 def adjusted_rand(truth: Any, clusters: Any) -> float:
-    """The adjusted Rand index (ARI): pairs on which classes and clusters agree, 0 in the mean by chance, 1 at most.
+    """The adjusted Rand index (ARI): agreement of classes and clusters on pairs, 0 on average by chance, 1 at most.
 
-    (Hubert and Arabie, "Comparing partitions", 1985; scikit-learn's.) Parameters are those of
+    See Hubert and Arabie, "Comparing partitions", 1985; computed by scikit-learn. Parameters are those of
     `normalized_mutual_info`.
 
     Examples
@@ -52,7 +52,7 @@ def adjusted_rand(truth: Any, clusters: Any) -> float:
 
 
 def purity(truth: Any, clusters: Any) -> float:
-    """The share of items that are of the commonest class of their cluster; 1 for clusters of one item each.
+    """The fraction of items in the most common class of their cluster; 1 for clusters of one item each.
 
     Parameters are those of `normalized_mutual_info`.
 
@@ -68,22 +68,22 @@ def purity(truth: Any, clusters: Any) -> float:
 
 
 def silhouette(distances: Any, clusters: Any, metric: Any = None) -> float:
-    """The mean silhouette: near 1 where clusters are compact and far apart, about 0 where they run into each other.
+    """The mean silhouette: near 1 for compact clusters far apart, about 0 for overlapping clusters.
 
-    s_i = (b_i − a_i) / max(a_i, b_i), with a_i the mean distance of item i to the others of its cluster and b_i that to
-    the nearest other cluster; 0 for an item alone in its cluster (Rousseeuw, 1987). It needs no classes, so it can
-    choose the number of clusters, see `timelike.cluster.elbow`. It favours round clusters, and says little about those
-    of `DBSCAN`.
+    s_i = (b_i − a_i) / max(a_i, b_i), where a_i is the mean distance of item i to the others of its cluster and b_i
+    that to the nearest other cluster; 0 for an item alone in its cluster (Rousseeuw, 1987). The silhouette needs no
+    classes, so it can select the number of clusters; see `timelike.cluster.elbow`. It favours round clusters and is
+    unsuited to those of `DBSCAN`.
 
     Parameters
     ----------
     distances : array (item, item), or sequences
-        Distances of all pairs, or with a `metric` what it compares.
+        Distances of all pairs; with a `metric`, the sequences to compare.
     clusters : array (item,)
-        The cluster of every item, at least two and fewer than items. Noise, −1, counts as a cluster like the others:
-        leave it out beforehand if it should not.
+        The cluster of each item: at least two clusters, and fewer clusters than items. Noise, −1, counts as a cluster;
+        remove it beforehand if it should not.
     metric : Metric, optional
-        Anything with `pairwise`, such as `timelike.DTW()`.
+        Any object with `pairwise`, such as `timelike.DTW()`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def silhouette(distances: Any, clusters: Any, metric: Any = None) -> float:
 
 
 def silhouette_samples(distances: Any, clusters: Any, metric: Any = None) -> NDArray[np.float64]:
-    """The silhouette of every item, (item,): low ones lie between clusters, negative ones nearer to another.
+    """The silhouette of each item, (item,): low between clusters, negative for items nearer to another cluster.
 
     Parameters are those of `silhouette`.
 
@@ -108,12 +108,12 @@ def silhouette_samples(distances: Any, clusters: Any, metric: Any = None) -> NDA
 
     matrix = _validate_distances(distances, metric)
     codes = _encode_clusters(clusters, len(matrix))
-    np.fill_diagonal(matrix, 0)  # scikit-learn insists on it; some metrics have a distance of an item to itself
+    np.fill_diagonal(matrix, 0)  # scikit-learn requires it; under some metrics d(x, x) > 0
     return np.asarray(metrics.silhouette_samples(matrix, codes, metric="precomputed"))
 
 
 def _validate_distances(distances: Any, metric: Any) -> NDArray[np.float64]:
-    """A new matrix of the distances of all pairs; those of a metric that is not symmetric are from row to column."""
+    """A new distance matrix; distances of an asymmetric metric are from row to column."""
     if metric is not None:
         if not callable(getattr(metric, "pairwise", None)):
             raise TypeError(f"metric={metric!r:.80}: expected a Metric such as timelike.DTW()")
@@ -128,20 +128,20 @@ def _validate_distances(distances: Any, metric: Any) -> NDArray[np.float64]:
             "give metric=timelike.DTW()"
         )
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
-        raise ValueError("distances holds negative or missing ones: expected finite numbers of at least 0")
+        raise ValueError("distances holds negative or missing numbers: expected finite numbers of at least 0")
     return matrix
 
 
 def _encode_clusters(clusters: Any, n_items: int) -> NDArray[np.int64]:
-    """Clusters as 0, 1, …; an error unless there are at least 2 and fewer than items."""
+    """Clusters as 0, 1, …; an error unless there are at least 2 clusters and fewer clusters than items."""
     labels = validate_labels(clusters, "clusters", "cluster")
     if labels.shape != (n_items,):
         raise ValueError(f"clusters has shape {labels.shape}: expected one cluster for each of {n_items} items")
     distinct, codes = np.unique(labels, return_inverse=True)
     if not 2 <= len(distinct) < n_items:
         raise ValueError(
-            f"clusters holds {len(distinct)} different ones for {n_items} items: expected at least 2 and fewer than "
-            "items"
+            f"clusters holds {len(distinct)} different ones for {n_items} items: expected at least 2, and fewer than "
+            "there are items"
         )
     return np.asarray(codes, np.int64)
 

@@ -1,9 +1,9 @@
-"""Scores of forecasts: errors, intervals, several futures, images, sets of videos, and tables over a horizon.
+"""Forecast scores: errors, intervals, several futures, images, sets of videos, and tables over a horizon.
 
-The scores take `truth` and a forecast of the shape (item, step, *frame) and return a number: the mean over the cells of
-a frame, then over steps and items. Where the truth is NaN, as in masked cells, nothing counts; a forecast must have a
-number wherever the truth has one. `per="step"` returns a number for each step of the horizon, `per="item"` for each
-item, `per="each"` for both.
+The scores take `truth` and a forecast of shape (item, step, *frame) and return a number: the mean over the cells of a
+frame, then over steps and items. Cells whose truth is NaN, such as masked cells, are ignored; a forecast must have a
+number wherever the truth has one. `per="step"` returns one number per step of the horizon, `per="item"` one per item,
+`per="each"` one per item and step.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Per = Literal["all", "step", "item", "each"]
-"""One number of all, one for each step of the horizon, for each item, or for each item and step."""
+"""One number for everything, per step of the horizon, per item, or per item and step."""
 
 Numbers = NDArray[np.float64]
 Score = float | Numbers
 MEAN_AXES: dict[str, tuple[int, ...]] = {"all": (0, 1), "step": (0,), "item": (1,), "each": ()}
 Scores = str | Sequence[str] | Mapping[str, Callable[..., Any]]
 
-_MAX_NUMBERS = 1 << 22  # sorted at a time, so that many samples of images need little extra memory
+_MAX_NUMBERS = 1 << 22  # sorted at a time, to limit memory for many samples of images
 _WINDOW, _DEVIATION = 11, 1.5  # of SSIM's Gaussian weights, as in the paper
 _LUMINANCE, _CONTRAST = 0.01, 0.03  # K₁ and K₂ there
-_MAX_RANGES = 1.5  # multiples of value_range that images may span: beyond, the range is another one
-_ROUNDING = 1e-3  # share of value_range by which a truth may lie outside it
+_MAX_RANGES = 1.5  # multiples of value_range that images may span; beyond, value_range must be wrong
+_ROUNDING = 1e-3  # fraction of value_range by which the truth may lie outside it
 
 
 def mse(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
-    """The mean squared error, mean of (x̂ − x)²: least for the expected future.
+    """The mean squared error, mean of (x̂ − x)²; minimized by the expected future.
 
     >>> mse([[1.0, 2.0], [3.0, 4.0]], [[1.0, 4.0], [3.0, 4.0]], per="step")
     array([0., 2.])
@@ -55,7 +55,7 @@ def mse(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
 
 
 def mae(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
-    """The mean absolute error, mean of |x̂ − x|: least for the median; large errors count less than in `mse`.
+    """The mean absolute error, mean of |x̂ − x|; minimized by the median, less sensitive to large errors than `mse`.
 
     >>> mae([[1.0, 2.0], [3.0, 4.0]], [[1.0, 4.0], [3.0, 4.0]])
     0.5
@@ -65,16 +65,16 @@ def mae(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
 
 
 def mase(truth: Any, forecast: Any, training: Any, period: int = 1, *, pooled: bool = False, per: Per = "all") -> Score:
-    """The mean absolute scaled error: in units of the error of the seasonal naive forecast in the training data.
+    """The mean absolute scaled error: relative to the error of the seasonal naive forecast on the training data.
 
-    |x̂ − x| / mean over t of |x_t − x_{t−m}| with m the period, each channel by its own scale (Hyndman and Koehler,
-    "Another look at measures of forecast accuracy", 2006). It has no unit, so it can be averaged over series of
-    different units. Below 1 is better than the naive forecast one period ahead; over long horizons that is hard.
+    |x̂ − x| / mean over t of |x_t − x_{t−m}|, with the period m and a scale for each channel (Hyndman and Koehler,
+    "Another look at measures of forecast accuracy", 2006). It has no unit, so it can be averaged over series in
+    different units. A value below 1 beats the naive forecast one period ahead, which is hard over long horizons.
 
     Parameters
     ----------
     training : sequences
-        The past of each item, in the same order; with `pooled`, any sequences, from which one scale is computed.
+        The past of each item, in the same order; with `pooled`, any sequences, which give one common scale.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def mase(truth: Any, forecast: Any, training: Any, period: int = 1, *, pooled: b
 
 
 def _naive_errors(past: Sequences, truth: Numbers, period: int, pooled: bool) -> Numbers:
-    """The mean change over a period of each channel, to divide (item, step, *frame) by."""
+    """The mean absolute change of each channel over a period, broadcastable to (item, step, *frame)."""
     frame = truth.shape[2:]
     if past.frame != (frame or (1,)):
         raise ValueError(f"training has frames of shape {past.frame} and truth {frame}: expected the same")
@@ -108,7 +108,7 @@ def _naive_errors(past: Sequences, truth: Numbers, period: int, pooled: bool) ->
 
 
 def _absolute_changes(sequence: NDArray[Any], period: int) -> tuple[Numbers, Numbers]:
-    """The absolute changes over a period of each channel, and how many there are."""
+    """The summed absolute changes of each channel over a period, and their number."""
     changes = np.abs(sequence[period:].astype(np.float64) - sequence[:-period])
     time_and_space = (0, *range(2, changes.ndim))
     return np.nansum(changes, axis=time_and_space), (~np.isnan(changes)).sum(axis=time_and_space).astype(np.float64)
@@ -126,7 +126,7 @@ def _refuse_no_scale(lacks: NDArray[np.bool_], past: Sequences, period: int, poo
 
 
 def pinball_loss(truth: Any, quantile: Any, q: float, *, per: Per = "all") -> Score:
-    """How good a forecast quantile is: max(q · (x − x̂), (q − 1) · (x − x̂)), least in the mean for the true one.
+    """The pinball loss of a forecast quantile, max(q · (x − x̂), (q − 1) · (x − x̂)); minimized by the true quantile.
 
     For q = ½ it is half the absolute error (Koenker and Bassett, "Regression quantiles", 1978).
 
@@ -142,7 +142,7 @@ def pinball_loss(truth: Any, quantile: Any, q: float, *, per: Per = "all") -> Sc
 
 
 def coverage(truth: Any, low: Any, high: Any, *, per: Per = "all") -> Score:
-    """The share of the truth between low and high, both included: right if it is the level of the intervals.
+    """The fraction of the truth between low and high, both included; ideally the nominal level of the intervals.
 
     >>> coverage([[1.0, 2.0, 3.0, 4.0]], [[0.0, 2.0, 2.0, 0.0]], [[1.0, 3.0, 2.5, 9.0]])
     0.75
@@ -155,7 +155,7 @@ def coverage(truth: Any, low: Any, high: Any, *, per: Per = "all") -> Score:
 
 
 def interval_width(low: Any, high: Any, *, per: Per = "all") -> Score:
-    """The mean width of intervals: of two with the same coverage, the narrower is better.
+    """The mean width of intervals; at equal coverage, narrower is better.
 
     >>> interval_width([[0.0, 1.0]], [[1.0, 4.0]])
     2.0
@@ -174,17 +174,17 @@ def _refuse_crossed_bounds(low: NDArray[Any], high: NDArray[Any]) -> None:
 
 
 def skill(score: Any, reference: Any, *, perfect: float = 0.0) -> Score:
-    """The skill against a reference: 1 is perfect, 0 no better than the reference, negative worse.
+    """The skill relative to a reference: 1 is perfect, 0 no better than the reference, negative worse.
 
     (S − S_ref) / (S_perfect − S_ref), which is 1 − S/S_ref for an error (Murphy, "Skill scores based on the mean square
-    error", 1988). Against a perfect reference the skill is nan. Name the reference: skill against a bad one is easy.
+    error", 1988). Against a perfect reference the skill is nan. Report the reference: a bad one is easy to beat.
 
     Parameters
     ----------
     score, reference : float or array
-        Of the same kind over the same items, such as two calls of `mse`.
+        The same score on the same items, such as the results of two calls of `mse`.
     perfect : float
-        The best there is: 0 for errors, 1 for `ssim`.
+        The best possible score: 0 for errors, 1 for `ssim`.
 
     Examples
     --------
@@ -204,9 +204,9 @@ def skill(score: Any, reference: Any, *, perfect: float = 0.0) -> Score:
 
 
 def at_step(scores: Any, h: int) -> Score:
-    """The score at the step h alone, of scores (step,) or (item, step); the first step is 1.
+    """The score at step h alone, from scores (step,) or (item, step); the first step is 1.
 
-    In the tables of many papers "t+h" means something else, the mean over t+1…t+h: see `mean_to_step`.
+    In the tables of many papers "t+h" means the mean over t+1…t+h instead: see `mean_to_step`.
 
     >>> at_step([1.0, 2.0, 6.0], 3)
     6.0
@@ -217,9 +217,9 @@ def at_step(scores: Any, h: int) -> Score:
 
 
 def mean_to_step(scores: Any, h: int) -> Score:
-    """The mean of the scores at the steps 1 to h, of scores (step,) or (item, step): what tables call "t+h".
+    """The mean of the scores at steps 1 to h, from scores (step,) or (item, step): "t+h" in many tables.
 
-    A step that is NaN, because its truth is missing, does not count; where no step counts the mean is NaN.
+    Steps that are NaN, because their truth is missing, are ignored; if all are, the mean is NaN.
 
     >>> mean_to_step([1.0, 2.0, 6.0], 3)
     3.0
@@ -232,19 +232,19 @@ def mean_to_step(scores: Any, h: int) -> Score:
 def _validate_step(scores: Any, h: int) -> tuple[Numbers, int]:
     array = validate_array(scores, "scores").astype(np.float64, copy=False)
     if array.ndim < 1:
-        raise ValueError('scores is one number: expected one for each step, such as per="step" gives')
+        raise ValueError('scores is one number: expected one for each step, such as the result of per="step"')
     if check_int(h, "h", 1) > array.shape[-1]:
-        raise ValueError(f"h={h}: the scores are of {array.shape[-1]} steps")
+        raise ValueError(f"h={h}: expected at most {array.shape[-1]}, the number of steps in scores")
     return array, int(h)
 
 
 def crps(truth: Any, samples: Any, *, per: Per = "all") -> Score:
     """The continuous ranked probability score of several futures, per cell: the absolute error of a distribution.
 
-    mean |x_i − y| − Σ_{i,j} |x_i − x_j| / (2 n (n − 1)), the fair estimate, which does not get better or worse with the
-    number n of samples alone (Ferro, "Fair scores for ensemble forecasts", 2014), in O(n log n) by sorting. Of one
-    sample it is the absolute error, so it compares distributions with plain forecasts. For how cells of a frame go
-    together see `energy_score`.
+    mean |x_i − y| − Σ_{i,j} |x_i − x_j| / (2 n (n − 1)), the fair estimate, whose expectation does not depend on the
+    number n of samples (Ferro, "Fair scores for ensemble forecasts", 2014), in O(n log n) by sorting. For one sample it
+    is the absolute error, so distributions can be compared with point forecasts. `energy_score` also measures the
+    dependence between the cells of a frame.
 
     Parameters
     ----------
@@ -265,22 +265,22 @@ def crps(truth: Any, samples: Any, *, per: Per = "all") -> Score:
 
 
 def _fair_crps(errors: Numbers) -> Numbers:
-    """The fair score of errors (sample, …) of each cell."""
+    """The fair score of each cell from errors (sample, …)."""
     count = len(errors)
     mean_error = np.abs(errors).mean(axis=0)
     if count == 1:
         return np.asarray(mean_error)
-    # Σ_{i<j} (x_(j) − x_(i)) counts the k-th smallest k times with plus and n − 1 − k times with minus
+    # in Σ_{i<j} (x_(j) − x_(i)) the k-th smallest has weight k − (n − 1 − k)
     weights = 2.0 * np.arange(count) - count + 1
     spread = np.tensordot(weights, np.sort(errors, axis=0), axes=1)
     return np.asarray(mean_error - spread / (count * (count - 1)))
 
 
 def crps_quantiles(truth: Any, quantiles: Any, levels: Any, *, per: Per = "all") -> Score:
-    """The ranked probability score from forecast quantiles: twice the mean pinball loss over levels.
+    """The continuous ranked probability score from forecast quantiles: twice the mean pinball loss over levels.
 
-    CRPS = 2 ∫ pinball_q dq (Gneiting and Ranjan, 2011), so the levels should lie evenly in (0, 1), such as
-    (k − ½) / K: the median alone gives the absolute error.
+    CRPS = 2 ∫ pinball_q dq (Gneiting and Ranjan, 2011), so the levels should be evenly spaced in (0, 1), such as
+    (k − ½) / K. The median alone gives the absolute error.
 
     Parameters
     ----------
@@ -305,12 +305,12 @@ def crps_quantiles(truth: Any, quantiles: Any, levels: Any, *, per: Per = "all")
 
 
 def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
-    """The energy score of several futures: the ranked probability score for whole frames.
+    """The energy score of several futures: the CRPS for whole frames.
 
     mean ‖x_i − y‖ − Σ_{i,j} ‖x_i − x_j‖ / (2 n (n − 1)) with the Euclidean norm over the cells of a frame, the fair
-    estimate (Gneiting and Raftery, "Strictly proper scoring rules", 2007; Ferro, 2014). It also judges whether cells go
-    together as they should, which `crps` does not see; for frames of one number the two are the same. Its cost grows
-    with the square of the number of samples.
+    estimate (Gneiting and Raftery, "Strictly proper scoring rules", 2007; Ferro, 2014). Unlike `crps` it also scores
+    the dependence between cells; for frames of one number the two are equal. Its cost is quadratic in the number of
+    samples.
 
     Parameters
     ----------
@@ -340,12 +340,12 @@ def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
 def best_of_n(
     truth: Any, samples: Any, score: str | Callable[..., Any], *, higher_is_better: bool | None = None, per: Per = "all"
 ) -> Score:
-    """The score of the best of several futures, chosen for every item and by this score: best-of-N.
+    """The score of the best of several futures, chosen for each item by this score: best-of-N.
 
-    The score of each sample is its mean over the steps that are forecast; the conditioning steps are excluded.
-    With `per="step"` one future is followed through all steps, not the best of each. The score tells whether the
-    truth is among the futures, not how probable it was. More samples are always better, so compare only methods with
-    equally many. To judge a distribution use `crps`.
+    The score of a sample is its mean over the forecast steps; the conditioning steps are excluded. With `per="step"`
+    one future is followed through all steps, instead of the best at each step. Best-of-N measures whether the truth is
+    among the futures, not how probable it was. More samples always score better, so compare only methods with the same
+    number of samples. To score a distribution, use `crps`.
 
     Parameters
     ----------
@@ -355,8 +355,7 @@ def best_of_n(
         A function such as `partial(psnr, value_range=255)` or `partial(lpips, weights=file)`, called as
         `score(truth, sample, per="each")`.
     higher_is_better : bool, optional
-        Whether more is better: needed only for scores that are not the library's. For the worst future take the last
-        that `rank_samples` returns.
+        Whether more is better; needed only for your own scores. The worst future is the last of `rank_samples`.
 
     Examples
     --------
@@ -370,9 +369,9 @@ def best_of_n(
 def rank_samples(
     truth: Any, samples: Any, score: str | Callable[..., Any], *, higher_is_better: bool | None = None
 ) -> NDArray[np.int64]:
-    """The indices of the samples of every item, (sample, item), from the best to the worst by this score.
+    """The indices of the samples of each item, (sample, item), from the best to the worst by this score.
 
-    `rank_samples(…)[0]` is the one that `best_of_n` scores, and `[-1]` the worst; ties keep the order of the samples.
+    `rank_samples(…)[0]` is the sample that `best_of_n` scores, `[-1]` the worst; ties keep the order of the samples.
 
     Examples
     --------
@@ -386,7 +385,7 @@ def rank_samples(
 def _score_samples(
     truth: Any, samples: Any, score: str | Callable[..., Any], higher: bool | None
 ) -> tuple[Numbers, NDArray[np.int64]]:
-    """Scores (sample, item, step), and the samples of every item by their means over all steps, the best first."""
+    """Scores (sample, item, step), and the samples of each item ranked by their mean over steps, the best first."""
     truth = validate_truth(truth)
     samples = validate_samples(samples, truth)
     score_function, more_is_better = _resolve_score(score, higher)
@@ -399,7 +398,7 @@ def _score_samples(
 
 
 def _refuse_nan_scores(item_scores: Numbers, truth: Numbers) -> None:
-    """An error if a sample has no score at all, unless the truth has no numbers either."""
+    """Raise an error if a sample has no score at all, unless the truth has no numbers either."""
     is_missing = np.isnan(item_scores).all(axis=(1, 2))
     if is_missing.any() and not np.isnan(truth).all():
         raise ValueError(
@@ -413,7 +412,7 @@ def default_higher_is_better(score: str | Callable[..., Any]) -> bool | None:
     >>> default_higher_is_better("psnr"), default_higher_is_better(mae), default_higher_is_better(max)
     (True, False, None)
     """
-    function = getattr(score, "func", score)  # of a partial, the function in it
+    function = getattr(score, "func", score)  # unwraps a partial
     for name, (library_score, higher) in _library_scores().items():
         if score == name or function is library_score:
             return higher
@@ -421,7 +420,7 @@ def default_higher_is_better(score: str | Callable[..., Any]) -> bool | None:
 
 
 def _library_scores() -> dict[str, tuple[Callable[..., Any], bool]]:
-    """The scores of a single future by name, each with whether more is better."""
+    """The scores of a single future by name, and whether more is better."""
     return {
         "mse": (mse, False),
         "mae": (mae, False),
@@ -446,12 +445,12 @@ def _resolve_score(score: str | Callable[..., Any], higher: bool | None) -> tupl
     return score, resolved
 
 
-def resolve_higher_is_better(score: str | Callable[..., Any], given: Any, argument: str) -> bool | None:
-    """Whether more is better: the library's answer or the given one; an error if they differ."""
+def resolve_higher_is_better(score: str | Callable[..., Any], value: Any, argument: str) -> bool | None:
+    """Whether more is better: the library's default or `value`; an error if they differ."""
     default = default_higher_is_better(score)
-    if given is None:
+    if value is None:
         return default
-    resolved = check_bool(given, argument)
+    resolved = check_bool(value, argument)
     if default is not None and resolved != default:
         raise ValueError(
             f"{argument}={resolved}: {'more' if default else 'less'} is better for {_score_name(score)}, so the worst "
@@ -467,7 +466,7 @@ def _score_name(score: str | Callable[..., Any]) -> str:
 
 
 def _score_by_name(score: str) -> Callable[..., Any]:
-    if score == "lpips":  # a word cannot say which weights
+    if score == "lpips":  # a name cannot specify the weights
         raise ValueError(
             "score='lpips' has no weights, which are not part of the library: give the function with yours, "
             "score=partial(lpips, weights='alexnet_lpips.safetensors')"
@@ -479,25 +478,25 @@ def _score_by_name(score: str) -> Callable[..., Any]:
 
 
 def _item_blocks(samples: NDArray[Any]) -> Iterator[slice]:
-    """Blocks of items whose samples have at most `_MAX_NUMBERS` numbers."""
+    """Slices of items whose samples have at most `_MAX_NUMBERS` numbers."""
     size = max(1, _MAX_NUMBERS // max(1, samples[:, :1].size))
     return (slice(begin, begin + size) for begin in range(0, samples.shape[1], size))
 
 
 def psnr(truth: Any, forecast: Any, *, value_range: float = 1.0, maximum: float = 100.0, per: Per = "all") -> Score:
-    """The peak signal-to-noise ratio of every frame, 10 · log₁₀(range² / mean squared error), in decibels.
+    """The peak signal-to-noise ratio of each frame, 10 · log₁₀(range² / mean squared error), in decibels.
 
-    More is better. A frame without error would be infinite, and one of them would be the mean of all, so no frame has
-    more than `maximum`. The mean is one of decibels, as papers on video give it, and not that of the mean error.
+    More is better. The PSNR of an exact frame is infinite and would dominate the mean, so frames are capped at
+    `maximum`. Decibels are averaged over frames, as in papers on video, not computed from the mean error.
 
     Parameters
     ----------
     truth, forecast : array (item, step, *frame), Sequences of one length, or a Forecast
     value_range : float
-        The largest value minus the smallest that there can be: 1 for images in [0, 1], 255 for bytes, which are
-        refused in another.
+        The largest possible value minus the smallest: 1 for images in [0, 1], 255 for bytes; bytes with another range
+        raise an error.
     maximum : float
-        What a frame without error has.
+        The PSNR of a frame without error.
 
     Examples
     --------
@@ -520,27 +519,26 @@ def ssim(
     edges: Literal["inside", "mirror"] = "inside",
     per: Per = "all",
 ) -> Score:
-    """The structural similarity of images: 1 for equal ones, about 0 for unrelated ones.
+    """The structural similarity of images: 1 for equal images, about 0 for unrelated ones.
 
     The mean over all places of a window with Gaussian weights (11 × 11, σ = 1.5) inside the image, and over channels,
     of (2 μ_x μ_y + c₁)(2 σ_xy + c₂) / ((μ_x² + μ_y² + c₁)(σ_x² + σ_y² + c₂)), with c₁ = (0.01 · range)² and
     c₂ = (0.03 · range)² (Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to
-    structural similarity", 2004). Masked cells have no weight, the others in the window share it, and no window has its
-    middle there.
+    structural similarity", 2004). Masked cells get weight 0, the other weights of the window are normalized, and
+    windows centred on masked cells are left out.
 
     Parameters
     ----------
     truth, forecast : array (item, step, *frame)
         Frames of (channel, height, width) or (height, width).
     value_range : float
-        The largest value minus the smallest that there can be: 1 for images in [0, 1], 255 for bytes.
+        The largest possible value minus the smallest: 1 for images in [0, 1], 255 for bytes.
     window : int
-        Odd. Of images that are smaller it is the largest that fits, and a warning says so: numbers of different
-        windows are not to be compared.
+        Odd window width. For smaller images the largest width that fits is used, with a warning: scores with different
+        windows are not comparable.
     edges : {"inside", "mirror"}
-        Windows inside the image, as in the paper and in scikit-image; or also those that reach over its border, into
-        a mirror image of it, as torchmetrics counts them: of images with little at their borders the second number
-        is the higher one.
+        Use only windows inside the image, as in the paper and in scikit-image; or also windows that extend over its
+        border into a mirror image, as in torchmetrics. The second gives higher scores for images with empty borders.
 
     Examples
     --------
@@ -567,7 +565,7 @@ def ssim(
 
 
 def _validate_images(truth: Any, span: float) -> Numbers:
-    """The true images; an error for bytes and for images that span far more than the range: scores would be wrong."""
+    """The true images; an error if their values span far more than `span`, since scores would be wrong."""
     array = as_forecast_array(truth, "truth")
     images = validate_truth(array)
     low, high = float(np.fmin.reduce(images, axis=None)), float(np.fmax.reduce(images, axis=None))
@@ -576,25 +574,25 @@ def _validate_images(truth: Any, span: float) -> Numbers:
         what = "bytes" if is_bytes else "numbers"
         raise ValueError(
             f"truth has {what} from {low:g} to {high:g}: expected a range of value_range={span:g}; give "
-            "value_range=255 for bytes, and for others the largest value minus the smallest that there can be"
+            "value_range=255 for bytes, otherwise the largest possible value minus the smallest"
         )
     return images
 
 
 def _mirror_edges(values: Numbers, edge: int) -> Numbers:
-    """The images with `edge` more rows and columns on every side, mirrored at the border."""
+    """Pad the images by `edge` mirrored rows and columns on each side."""
     return np.pad(values, [(0, 0)] * (values.ndim - 2) + [(edge, edge)] * 2, mode="reflect")
 
 
 def _fit_window(window: int, side: int) -> int:
     if window % 2 == 0:
-        raise ValueError(f"window={window}: expected an odd number, so that it has a middle")
+        raise ValueError(f"window={window}: expected an odd number, so that the window has a centre")
     if window <= side:
         return window
     fits = side - 1 + side % 2
     warnings.warn(
         f"images with a side of {side} are smaller than the window of {window}: it is {fits} wide here; "
-        f"ssim(…, window={fits}) takes the same for all images",
+        f"use ssim(…, window={fits}) for the same window on all images",
         stacklevel=find_stack_level(),
     )
     return fits
@@ -607,7 +605,7 @@ def _gaussian_weights(width: int) -> Numbers:
 
 
 def _local_similarity(x: Numbers, y: Numbers, weights: Numbers, c1: float, c2: float) -> Numbers:
-    """The similarity at every place of the window; NaN where its middle is masked."""
+    """The similarity at each window position; NaN if its centre is masked."""
     absent = np.isnan(x)
     mean = partial(_window_means, weights=weights)
     if absent.any():
@@ -631,12 +629,12 @@ def _window_means(values: Numbers, weights: Numbers) -> Numbers:
 
 
 def _masked_window_means(values: Numbers, weights: Numbers, total: Numbers) -> Numbers:
-    """Weighted means of all windows, without the masked cells."""
+    """Weighted means of all windows, ignoring masked cells."""
     return _window_means(values, weights) / total
 
 
 def _window_centres(values: NDArray[Any], width: int) -> NDArray[Any]:
-    """The values at the middle of each window."""
+    """The values at the centre of each window."""
     edge = width // 2
     return values[..., edge : values.shape[-2] - edge, edge : values.shape[-1] - edge]
 
@@ -650,31 +648,31 @@ def lpips(
     batch_size: int = 64,
     per: Per = "all",
 ) -> Score:
-    """The learned perceptual distance of images, LPIPS: 0 for equal ones, less is better.
+    """The learned perceptual distance of images, LPIPS: 0 for equal images, less is better.
 
-    Σ_l mean over places of Σ_c w_lc (ŷ_lc − ŷ⁰_lc)², where ŷ_l are the activations of layer l of AlexNet for the two
-    images, of length 1 at every place, and w_l ≥ 0 learned from human judgement (Zhang, Isola, Efros, Shechtman and
-    Wang, "The unreasonable effectiveness of deep features as a perceptual metric", 2018). Sharp images that are a
-    little wrong are nearer than blurred ones, unlike in `psnr`. It means something for photographs and films of real
-    things, little for digits or fields. The library has no weights and loads none: see "Scores with a network" on the
-    page about scores.
+    Σ_l mean over positions of Σ_c w_lc (ŷ_lc − ŷ⁰_lc)², where ŷ_l are the activations of layer l of AlexNet for the two
+    images, normalized to length 1 at each position, and w_l ≥ 0 are learned from human judgement (Zhang, Isola, Efros,
+    Shechtman and Wang, "The unreasonable effectiveness of deep features as a perceptual metric", 2018). Unlike `psnr`,
+    LPIPS prefers sharp images with small errors to blurred ones. It is meaningful for photographs and films of real
+    scenes, less so for digits or physical fields. The library neither contains nor downloads weights: see "Scores with
+    a network" on the page about scores.
 
     Parameters
     ----------
     truth, forecast : array (item, step, *frame), Sequences of one length, or a Forecast
-        Frames of (channel, height, width) with one or three channels, or (height, width), at least 31 pixels a side.
+        Frames of (channel, height, width) with one or three channels, or (height, width); at least 31 pixels per side.
     weights : path or callable
         A `.safetensors` file with `features.N.weight` and `features.N.bias` of torchvision's AlexNet (N = 0, 3, 6, 8,
-        10) and `lin0.model.1.weight` to `lin4.model.1.weight` of the lpips package; or a network of two images,
-        called with tensors (n, 3, height, width) from −1 to 1, which gives n numbers, such as `lpips.LPIPS(net="vgg")`.
+        10) and `lin0.model.1.weight` to `lin4.model.1.weight` of the lpips package; or a function of two image tensors
+        (n, 3, height, width) from −1 to 1 that returns n numbers, such as `lpips.LPIPS(net="vgg")`.
     value_range : float
-        Images are from 0 to this: 1, or 255 for bytes.
+        The maximum of the images, which start at 0: 1, or 255 for bytes.
     batch_size : int
-        How many images are looked at together.
+        Number of images per call of the network.
 
     Examples
     --------
-    >>> apart = lambda x, y: (x - y).abs().mean(dim=(1, 2, 3))  # in the place of a network
+    >>> apart = lambda x, y: (x - y).abs().mean(dim=(1, 2, 3))  # instead of a network
     >>> lpips(np.zeros((1, 2, 1, 32, 32)), np.ones((1, 2, 1, 32, 32)), weights=apart)
     2.0
     """
@@ -697,7 +695,7 @@ def validate_image_pair(truth: Any, forecast: Any, value_range: float) -> tuple[
             "width) with 1 channel or 3"
         )
     if np.isnan(truth).any():
-        raise ValueError("truth is masked in places, and a network sees whole images: fill the cells, or take ssim")
+        raise ValueError("truth has masked cells, and the network needs whole images: fill the cells, or use ssim")
     low, high = float(truth.min()), float(truth.max())
     if low < -_ROUNDING * span or high > (1 + _ROUNDING) * span:
         raise ValueError(
@@ -734,31 +732,31 @@ def fvd(
     batch_size: int = 16,
     per: Literal["all", "sample"] = "all",
 ) -> Score:
-    """The Fréchet distance of forecast videos to true ones, FVD: 0 for equal sets, less is better.
+    """The Fréchet distance between forecast and true videos, FVD: 0 for equal sets, less is better.
 
     ‖μ − μ̂‖² + tr(Σ + Σ̂ − 2 (Σ Σ̂)^½) of the features of all videos (Unterthiner, van Steenkiste, Kurach, Marinier,
-    Michalski and Gelly, "Towards accurate generative models of video", 2018). It compares sets, not pairs: a video need
-    not be near its own truth, but all together must look as the true ones do. It is too high with few videos, so
-    compare numbers of equally many only, and of hundreds. Each sample is a set of its own, and the answer the mean of
-    their distances.
+    Michalski and Gelly, "Towards accurate generative models of video", 2018). FVD compares sets, not pairs: a video
+    need not be close to its own truth, but the forecasts together must look like the true videos. It is biased upwards
+    for few videos, so compare only numbers from equally many videos, hundreds or more. Each sample is a set of its own;
+    the result is the mean of their distances.
 
     Parameters
     ----------
     truth : array (item, step, *frame) or Sequences of one length
-        Two videos or more. The conditioning steps are excluded: put them in front of both where a table does.
+        Two videos or more. The conditioning steps are excluded; prepend them to both if a published table does.
     forecasts : array (item, step, *frame), or of several samples (sample, item, step, *frame), or Forecast
     features : callable
-        Videos (n, step, *frame) → (n, size), in the values that you gave. A torch module gets a tensor, and is called
-        without gradients and as in evaluation; any other function gets a NumPy array of float32. Published numbers
-        are of the logits of an I3D network trained on Kinetics-400, whose weights you need to have.
+        A function from videos (n, step, *frame), with unchanged values, to features (n, size). A torch module gets a
+        tensor and is called in evaluation mode without gradients; any other function gets a NumPy array of float32.
+        Published numbers use the logits of an I3D network trained on Kinetics-400, whose weights you must supply.
     batch_size : int
-        How many videos are looked at together.
+        Number of videos per call of `features`.
     per : {"all", "sample"}
-        The mean over samples, or a number for each, of which `interval` makes one with its ±.
+        The mean over samples, or one number per sample, ready for `interval`.
 
     Examples
     --------
-    >>> means = lambda videos: videos.mean(axis=(1, 2))[:, None]  # in the place of a network
+    >>> means = lambda videos: videos.mean(axis=(1, 2))[:, None]  # instead of a network
     >>> fvd([[[0.0]], [[2.0]]], [[[1.0]], [[3.0]]], features=means)
     1.0
     """
@@ -766,7 +764,7 @@ def fvd(
     truth = validate_truth(truth)
     if features is None:
         raise ValueError(
-            "features=None: FVD compares what a trained network sees in videos, and its weights are not part of this "
+            "features=None: FVD compares features of a trained network, and its weights are not part of this "
             "library, which downloads nothing. Give features=network, a callable from videos (n, step, channel, "
             "height, width) to (n, size), such as an I3D network trained on Kinetics-400 whose weights you loaded "
             "from a .safetensors file. psnr, ssim and crps need no weights"
@@ -774,7 +772,7 @@ def fvd(
     if not callable(features):
         raise TypeError(f"features is a {type(features).__name__}: expected a callable, videos → (n, size)")
     if np.isnan(truth).any():
-        raise ValueError("truth is masked in places, and a network sees whole videos: fill the cells first")
+        raise ValueError("truth has masked cells, and the network needs whole videos: fill the cells first")
     samples = validate_samples(_with_sample_axis(forecasts, truth), truth, "forecasts")
     size = check_int(batch_size, "batch_size", 1)
     true_features = _extract_features(features, truth, size, "truth")
@@ -790,9 +788,9 @@ def fvd(
 def frechet_distance(x: Any, y: Any) -> float:
     """The Fréchet distance of the normal distributions with the means and covariances of two sets of vectors.
 
-    ‖μ_x − μ_y‖² + tr(Σ_x + Σ_y − 2 (Σ_x Σ_y)^½), which is the square of their 2-Wasserstein distance (Dowson and
-    Landau, 1982). With Σ = RᵀR the last trace is the sum of the singular values of R_x R_yᵀ: no root of a matrix is
-    taken, so covariances of fewer vectors than they have rows, which have no inverse, are no special case.
+    ‖μ_x − μ_y‖² + tr(Σ_x + Σ_y − 2 (Σ_x Σ_y)^½), the square of their 2-Wasserstein distance (Dowson and Landau, 1982).
+    With Σ = RᵀR the last trace is the sum of the singular values of R_x R_yᵀ. This avoids a matrix square root, so
+    singular covariances, from fewer vectors than dimensions, are no special case.
 
     Parameters
     ----------
@@ -815,7 +813,7 @@ def frechet_distance(x: Any, y: Any) -> float:
     shared = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False).sum()
     mean_gap = float(((means[0] - means[1]) ** 2).sum())
     spread = float((roots[0] ** 2).sum() + (roots[1] ** 2).sum() - 2 * shared)
-    return mean_gap + max(spread, 0.0)  # of equal sets it is a rounding error, on either side of 0
+    return mean_gap + max(spread, 0.0)  # for equal sets rounding may make it negative
 
 
 def _covariance_root(centred: Numbers) -> Numbers:
@@ -833,13 +831,13 @@ def _validate_vectors(value: Any, name: str) -> Numbers:
 
 
 def _with_sample_axis(forecasts: Any, truth: Numbers) -> NDArray[Any]:
-    """With an axis of samples, also of one forecast alone."""
+    """The forecasts with a leading axis of samples, added for a single forecast."""
     array = as_forecast_array(getattr(forecasts, "samples", forecasts), "forecasts")
     return array[None] if array.shape == truth.shape else array
 
 
 def _extract_features(features: Callable[..., Any], videos: NDArray[Any], size: int, name: str) -> Numbers:
-    """The features of all videos, some at a time."""
+    """The features of all videos, computed in batches."""
     if len(videos) < 2:
         raise ValueError("truth has one video: a distribution needs two or more, and FVD means something from hundreds")
     call = _wrap_module(features) if hasattr(features, "modules") and hasattr(features, "eval") else features
@@ -862,7 +860,7 @@ def _extract_features(features: Callable[..., Any], videos: NDArray[Any], size: 
 
 
 def _wrap_module(network: Any) -> Callable[[NDArray[Any]], Any]:
-    """A torch module as a function of arrays."""
+    """Wrap a torch module as a function of arrays."""
     import torch
 
     def call(batch: NDArray[Any]) -> Any:
@@ -891,8 +889,8 @@ class HorizonCurve(NamedTuple):
 class HorizonScores:
     """Scores of several methods over a horizon: see `horizon_scores`.
 
-    `item_scores` is {score: {method: (item, step)}}, `n_samples` how many futures each method had, `trained_horizon` as
-    far as sequences went in training, or None.
+    `item_scores` is {score: {method: (item, step)}}, `n_samples` the number of futures of each method, and
+    `trained_horizon` the longest horizon in training, or None.
     """
 
     item_scores: dict[str, dict[str, Numbers]]
@@ -901,14 +899,14 @@ class HorizonScores:
     confidence: float
 
     def per_step(self, score: str, method: str) -> HorizonCurve:
-        """A score of a method at every step, with its interval over items."""
+        """A score of a method at each step, with its interval over items."""
         intervals = [self._interval(column) for column in self._values(score, method).T]
         return HorizonCurve(*np.array([(each.mean, each.low, each.high) for each in intervals]).T)
 
     def mean_to_step(self, h: int | None = None) -> dict[str, dict[str, Interval]]:
-        """The mean of every score over the steps 1 to h, all by default, by score and method: tables' "t+h".
+        """The mean of each score over steps 1 to h (default: all), by score and method: "t+h" in many tables.
 
-        Steps whose truth is not known do not count, and neither does an item without any other.
+        Steps with missing truth are ignored, and so are items without any other step.
         """
         return {
             score: {
@@ -919,7 +917,7 @@ class HorizonScores:
         }
 
     def plot(self) -> Figure:
-        """A panel for every score: a line with its interval for every method, a bar where training sequences ended."""
+        """Plot a panel per score, with a line and its interval per method, and a mark at `trained_horizon`."""
         from ..plotting.forecasts import plot_horizons
 
         curves = {
@@ -944,7 +942,7 @@ class HorizonScores:
         return "\n".join([f"{self._describe_items()}, ± {100 * self.confidence:g} % interval", *lines])
 
     def _describe_items(self) -> str:
-        """Of how many items the means are: those with a truth at one step or more."""
+        """The number of items behind the means, those with truth at one step or more."""
         score_arrays = [values for methods in self.item_scores.values() for values in methods.values()]
         n_items, n_steps = score_arrays[0].shape
         counts = sorted({int((~np.isnan(values)).any(axis=1).sum()) for values in score_arrays})
@@ -958,7 +956,7 @@ class HorizonScores:
         return self.item_scores[score][method]
 
     def _interval(self, values: NDArray[Any]) -> Interval:
-        """The interval over items; nan where no item counts."""
+        """The interval over items; nan if all are missing."""
         if np.isnan(values).all():
             return Interval(np.nan, np.nan, np.nan)
         return interval(values, confidence=self.confidence)
@@ -973,35 +971,37 @@ def horizon_scores(
     trained_horizon: int | None = None,
     confidence: float = 0.95,
 ) -> HorizonScores:
-    """Scores of several methods at every step ahead, with intervals over items: a table, and curves over time.
+    """Scores of several methods at each step ahead, with intervals over items: a table, and curves over time.
 
-    A method that gives several futures is judged by the best of them, chosen for every item by the mean of that score
-    over all steps (see `best_of_n`), and the table says of how many; "crps" judges all of them together. Compare
-    methods with equally many.
+    A method with several futures is scored by the best of them, chosen for each item by the mean of that score over all
+    steps (see `best_of_n`); the table states their number. "crps" scores all futures together. Compare only methods
+    with the same number of futures.
 
     Parameters
     ----------
     truth : array (item, step, *frame) or Sequences of one length
     forecasts : mapping
-        Of each method, by name: a `Forecast`, an array (item, step, *frame), or samples (sample, item, step, *frame).
+        Forecasts by the name of the method: a `Forecast`, an array (item, step, *frame), or samples (sample, item,
+        step, *frame).
     scores : names or mapping
-        Of "mse", "mae", "psnr", "ssim", "crps"; or functions by name, such as {"LPIPS": partial(lpips, weights=file)}.
+        Any of "mse", "mae", "psnr", "ssim", "crps"; or a mapping from names to functions, such as
+        {"LPIPS": partial(lpips, weights=file)}.
     higher_is_better : mapping, optional
-        Whether more is better, by the name of the score, such as {"blur": False}: known of the library's scores, and
-        needed for your own where a method gives several futures.
+        Whether more is better, by the name of the score, such as {"blur": False}. Needed for your own scores if a
+        method has several futures.
     trained_horizon : int, optional
-        How many steps ahead training sequences went, which is their length without the conditioning frames.
+        The number of steps ahead in training: the length of training sequences without the conditioning frames.
     confidence : float
-        Of the intervals, from Student's t over items, which must not depend on each other.
+        Level of the intervals, from Student's t over items, which must be independent.
 
     Examples
     --------
     >>> truth = np.zeros((3, 2))
     >>> answers = {"near": [[0.1, 0.2]] * 3, "far": [[1.0, 2.0], [1.0, 2.0], [1.0, 5.0]]}
-    >>> found = horizon_scores(truth, answers, "mae")
-    >>> found.per_step("mae", "far").mean
+    >>> table = horizon_scores(truth, answers, "mae")
+    >>> table.per_step("mae", "far").mean
     array([1., 3.])
-    >>> print(found)
+    >>> print(table)
     mean over t+1…t+2 of 3 items, ± 95 % interval
           mae
     near  0.15 ± 0
@@ -1015,7 +1015,7 @@ def horizon_scores(
         what = "empty" if isinstance(forecasts, Mapping) else f"a {type(forecasts).__name__}"
         raise TypeError(f"forecasts is {what}: expected forecasts by name, such as {{'SRVP': forecast}}")
     samples_by_method = {
-        str(name): _as_samples(given, truth, f"forecasts[{name!r}]") for name, given in forecasts.items()
+        str(name): _as_samples(forecast, truth, f"forecasts[{name!r}]") for name, forecast in forecasts.items()
     }
     score_functions = _resolve_scores(scores)
     has_samples = any(len(samples) > 1 for samples in samples_by_method.values())
@@ -1035,7 +1035,7 @@ def horizon_scores(
 
 
 def _as_samples(forecast: Any, truth: Numbers, name: str) -> NDArray[Any]:
-    """A forecast with an axis of samples; for a `Forecast` with one sample that is its mean, which may differ."""
+    """A forecast with an axis of samples; for a `Forecast` with one sample, its mean, which may differ from it."""
     samples = getattr(forecast, "samples", None)
     if samples is None:
         forecast = as_forecast_array(forecast, name)
@@ -1055,30 +1055,30 @@ def _resolve_scores(scores: Scores) -> dict[str, str | Callable[..., Any]]:
 
 
 def _score_directions(
-    score_functions: Mapping[str, str | Callable[..., Any]], given: Mapping[str, bool] | None, *, has_samples: bool
+    score_functions: Mapping[str, str | Callable[..., Any]], requested: Mapping[str, bool] | None, *, has_samples: bool
 ) -> dict[str, bool]:
-    """Whether more is better for each score; only methods with several futures (`has_samples`) need to know it."""
-    if given is not None and not isinstance(given, Mapping):
+    """Whether more is better for each score; required only for methods with several futures (`has_samples`)."""
+    if requested is not None and not isinstance(requested, Mapping):
         raise TypeError(
-            f"higher_is_better is a {type(given).__name__}: expected words by the name of a score, such as "
+            f"higher_is_better is a {type(requested).__name__}: expected True or False by the name of a score, such as "
             "{'blur': False}"
         )
     directions = {
-        check_choice(name, "higher_is_better", tuple(score_functions)): way for name, way in (given or {}).items()
+        check_choice(name, "higher_is_better", tuple(score_functions)): way for name, way in (requested or {}).items()
     }
     for name, score in score_functions.items():
         higher = resolve_higher_is_better(score, directions.get(name), f"higher_is_better[{name!r}]")
         if higher is None and has_samples and not _is_ensemble_score(score):
             raise ValueError(
-                f"higher_is_better={given!r}: say whether more is better for the score {name!r}, by which the best of "
-                f"several futures is chosen, such as higher_is_better={{{name!r}: False}}"
+                f"higher_is_better={requested!r}: say whether more is better for the score {name!r}, which chooses the "
+                f"best of several futures, such as higher_is_better={{{name!r}: False}}"
             )
         directions[name] = higher is not False
     return directions
 
 
 def _is_ensemble_score(score: str | Callable[..., Any]) -> bool:
-    """Whether a score judges all futures together."""
+    """Whether a score evaluates all futures together."""
     return score in ("crps", crps)
 
 
@@ -1090,7 +1090,7 @@ def _score_each(truth: Numbers, samples: NDArray[Any], score: str | Callable[...
 
 
 def validate_truth(truth: Any, name: str = "truth") -> Numbers:
-    """The truth as an array (item, step, *frame), from an array or sequences of one length; NaN where it is missing."""
+    """The truth as an array (item, step, *frame), from an array or sequences of one length; NaN where missing."""
     array = as_forecast_array(truth, name).astype(np.float64, copy=False)
     if array.ndim < 2 or 0 in array.shape:
         raise ValueError(f"{name} has shape {array.shape}: expected (item, step, *frame), at least one of each")
@@ -1102,7 +1102,7 @@ def validate_truth(truth: Any, name: str = "truth") -> Numbers:
 
 
 def validate_forecast(answer: Any, truth: Numbers, name: str = "forecast") -> Numbers:
-    """A forecast, or the mean of a `Forecast`, in the shape of the truth and with a number wherever that has one."""
+    """A forecast, or the mean of a `Forecast`, in the shape of the truth, with a number wherever the truth has one."""
     array = _match_channel_axis(as_forecast_array(answer, name).astype(np.float64, copy=False), truth.shape)
     if array.shape != truth.shape:
         raise ValueError(
@@ -1130,20 +1130,20 @@ def validate_samples(samples: Any, truth: Numbers, name: str = "samples") -> NDA
 
 
 def as_forecast_array(value: Any, name: str) -> NDArray[Any]:
-    """An array in its own precision: of sequences (item, step, *frame), of a `Forecast` its mean."""
+    """An array in its own precision: (item, step, *frame) for sequences, the mean for a `Forecast`."""
     if not isinstance(value, Sequences):
         return validate_array(value, name)
     if not value.has_equal_lengths:
         shortest, longest = int(value.lengths.min()), int(value.lengths.max())
         raise ValueError(
             f"{name} has sequences of {shortest} to {longest} steps: expected one length; {name}.crop(0, {shortest}) "
-            "keeps what all have, and the conditioning steps are excluded"
+            "keeps the common steps, and the conditioning steps are excluded"
         )
     return value.values.reshape(len(value), -1, *value.frame)
 
 
 def _match_channel_axis(array: NDArray[Any], shape: tuple[int, ...], lead: int = 0) -> NDArray[Any]:
-    """(item, step) and (item, step, 1) are interchangeable: sequences of numbers have one channel."""
+    """Add or remove the channel axis of (item, step): sequences of numbers have one channel."""
     short, long = sorted((array.shape[lead:], shape), key=len)
     same = len(short) == 2 and long == (*short, 1)
     return array.reshape(*array.shape[:lead], *shape) if same else array
@@ -1165,16 +1165,16 @@ def _describe_place(bad: NDArray[np.bool_]) -> str:
 
 
 def mean_over_cells(values: Numbers) -> Numbers:
-    """The mean over the cells of every frame that are not NaN, (item, step); NaN of a frame that has none."""
+    """The mean over the cells of each frame that are not NaN, (item, step); NaN for a frame without any."""
     flat = values.reshape(*values.shape[:2], -1)
     return _nan_mean(flat, 2) if np.isnan(flat).any() else np.asarray(flat.mean(axis=2))
 
 
 def summarize_scores(each: Numbers, per: str) -> Score:
-    """The mean of scores (item, step) per step, per item or of all; a score that is NaN does not count."""
+    """The mean of scores (item, step) per step, per item or over all; NaN scores are ignored."""
     check_choice(per, "per", tuple(MEAN_AXES))
     if np.isnan(each).all():
-        raise ValueError("truth has no number: every cell is NaN, and nothing can be judged")
+        raise ValueError("truth has no number: every cell is NaN, so there is nothing to score")
     axes = MEAN_AXES[per]
     if not axes:
         return each
@@ -1183,7 +1183,7 @@ def summarize_scores(each: Numbers, per: str) -> Score:
 
 
 def _nan_mean(values: Numbers, axes: int | tuple[int, ...]) -> Numbers:
-    """The mean over the numbers that are not NaN; NaN where there are none."""
+    """The mean over the numbers that are not NaN; NaN if there are none."""
     counted = ~np.isnan(values)
     counts = counted.sum(axis=axes)
     sums = np.where(counted, values, 0.0).sum(axis=axes)

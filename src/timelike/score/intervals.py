@@ -1,4 +1,4 @@
-"""Confidence intervals: Student's t, also corrected for overlapping folds, bootstrap, and Wilson's for shares."""
+"""Confidence intervals: Student's t (corrected for overlapping folds), bootstrap, and Wilson's for proportions."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ class Interval:
 
 
 def wilson_interval(share: float, n: float, *, confidence: float = 0.95, variance: float | None = None) -> Interval:
-    """The confidence interval of a share of n independent items (Wilson, 1927).
+    """The confidence interval of a proportion of n independent items (Wilson, 1927).
 
         (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n),   z the quantile of the normal distribution
 
-    Unlike mean ± z · s / √n it always has a width: for n answers that are all right it is n / (n + z²) to 1.
+    Unlike mean ± z · s / √n it always has a width: for n correct answers it is n / (n + z²) to 1.
 
     Parameters
     ----------
     share : float
         p, from 0 to 1.
     n : float
-        The number of items; for items that come in groups, the number of groups.
+        The number of items; for grouped items, the number of groups.
     variance : float, optional
-        The variance of the share, in place of p (1 − p)/n: for a mean of numbers between 0 and 1 that are not all 0 or
-        1, such as average precision, whose variance is smaller.
+        The variance of the proportion, instead of p (1 − p)/n. Use it for means of numbers between 0 and 1, such as
+        average precision, whose variance is smaller.
 
     Examples
     --------
-    >>> found = wilson_interval(1.0, 20)
-    >>> round(found.low, 3), found.high
+    >>> bounds = wilson_interval(1.0, 20)
+    >>> round(bounds.low, 3), bounds.high
     (0.839, 1.0)
     """
     from scipy.special import ndtri
@@ -59,13 +59,13 @@ def wilson_interval(share: float, n: float, *, confidence: float = 0.95, varianc
     p, n = check_float(share, "share", 0.0, 1.0), check_float(n, "n", above=0.0)
     spread = p * (1 - p) / n if variance is None else check_float(variance, "variance", 0.0)
     z = float(ndtri((1 + _check_confidence(confidence)) / 2))
-    pull = z * z / n  # towards one half, as by z² items more
+    pull = z * z / n  # shrinks towards one half, like z² extra items
     middle, half = (p + pull / 2) / (1 + pull), z * np.sqrt(spread + pull / (4 * n)) / (1 + pull)
     return Interval(p, max(0.0, float(min(p, middle - half))), min(1.0, float(max(p, middle + half))))
 
 
 def widen_interval(interval: Interval, minimum: Interval) -> Interval:
-    """An interval widened so that it contains another.
+    """Widen an interval to contain another.
 
     >>> widen_interval(Interval(1.0, 1.0, 1.0), Interval(1.0, 0.8, 1.0))
     Interval(mean=1.0, low=0.8, high=1.0)
@@ -77,23 +77,23 @@ def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0, sha
     """The mean of values and its confidence interval, from Student's t.
 
     mean ± t · s · √(1/n + r), where s is the standard deviation of the n values (with n − 1), t the quantile of
-    Student's distribution with n − 1 degrees of freedom (Student, 1908) and r the `overlap`: valid for few seeds, and
-    close to the normal interval for many episodes or queries. A value that is nan does not count; the interval of a
-    single value is infinite.
+    Student's distribution with n − 1 degrees of freedom (Student, 1908) and r the `overlap`. It is valid for a few
+    seeds, and close to the normal interval for many episodes or queries. Values that are nan are ignored; the interval
+    of a single value is infinite.
 
     Parameters
     ----------
     values : array (item,)
-        Accuracies of seeds or episodes, or a number for each query, such as its `average_precision`.
+        Accuracies of seeds or episodes, or one number per query, such as its `average_precision`.
     confidence : float
         Between 0 and 1.
     overlap : float
-        For the folds of a cross-validation, whose training parts share sequences: the size of a test part over that
-        of a training part, ¼ for five folds (Nadeau and Bengio, "Inference for the generalization error", 2003).
+        For the folds of a cross-validation, whose training sets overlap: the size of a test set divided by the size of
+        a training set, ¼ for five folds (Nadeau and Bengio, "Inference for the generalization error", 2003).
     shares : bool, optional
-        Whether the values are shares between 0 and 1, such as accuracies. Their interval is nowhere narrower than
-        `wilson_interval` of as many, because Student's interval of values that are all 1 has no width. By default,
-        values that are all 0 or 1, not all 0, are shares.
+        Whether the values are proportions between 0 and 1, such as accuracies. Their interval is at least as wide as
+        `wilson_interval` for the same n, because Student's interval has no width if all values are 1. Default: True if
+        all values are 0 or 1 and not all are 0.
 
     Examples
     --------
@@ -129,23 +129,24 @@ def bootstrap(
 ) -> Interval:
     """The mean of values and its bootstrap interval over items, or whole groups.
 
-    The percentile interval of Efron (1979). A value that is nan does not count. If every answer is right, all draws are
-    equal: the interval of shares is nowhere narrower than `wilson_interval` for as many items, or groups.
+    The percentile interval of Efron (1979). Values that are nan are ignored. If every answer is correct, all draws are
+    equal, so the interval of proportions is at least as wide as `wilson_interval` for as many items or groups.
 
     Parameters
     ----------
     values : array (item,)
-        A number for each test item: right or wrong, average precision, squared error.
+        One number per test item: correct or not, average precision, squared error.
     groups : array (item,), optional
-        Items that are drawn together, such as all sequences of a person, because they are not independent.
+        The group of each item; items of a group, such as all sequences of a person, are drawn together because they
+        are not independent.
     shares : bool, optional
-        Whether the values are shares between 0 and 1, such as average precision. By default, values that are all 0 or
-        1, not all 0, are shares.
+        Whether the values are proportions between 0 and 1, such as average precision. Default: True if all values are
+        0 or 1 and not all are 0.
 
     Examples
     --------
-    >>> found = bootstrap([1, 0] * 500, random_state=0)
-    >>> round(found.low, 2), round(found.high, 2)
+    >>> bounds = bootstrap([1, 0] * 500, random_state=0)
+    >>> round(bounds.low, 2), round(bounds.high, 2)
     (0.47, 0.53)
     """
     array = validate_array(values, "values").astype(np.float64)
@@ -169,7 +170,7 @@ def bootstrap(
 
 
 def percentile_bounds(draws: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
-    """The central interval that contains a share `confidence` of the draws.
+    """The central interval that contains the fraction `confidence` of the draws.
 
     >>> percentile_bounds(np.arange(101.0), 0.5)
     (25.0, 75.0)
@@ -180,7 +181,7 @@ def percentile_bounds(draws: NDArray[np.float64], confidence: float = 0.95) -> t
 
 
 def resampling_units(groups: Any, n_items: int) -> NDArray[np.int64]:
-    """The resampling unit of every item: the item itself, or its group, numbered from 0.
+    """The resampling unit of each item: the item itself, or its group, numbered from 0.
 
     >>> resampling_units(["ann", "bob", "ann"], 3)
     array([0, 1, 0])
@@ -189,12 +190,12 @@ def resampling_units(groups: Any, n_items: int) -> NDArray[np.int64]:
         return np.arange(n_items)
     labels = validate_labels(groups, "groups", "group")
     if labels.shape != (n_items,):
-        raise ValueError(f"groups has shape {labels.shape} for {n_items} items: expected one for each")
+        raise ValueError(f"groups has shape {labels.shape} for {n_items} items: expected one group for each item")
     return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
 
 
 def _has_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
-    """Whether the values are shares; an error where `shares=True` and values are outside [0, 1]."""
+    """Whether the values are proportions; an error if `shares=True` and values are outside [0, 1]."""
     if shares is None:
         return bool(np.isin(values, (0, 1)).all() and (values == 1).any())
     if check_bool(shares, "shares") and not ((values >= 0) & (values <= 1)).all():
@@ -203,10 +204,10 @@ def _has_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
 
 
 def share_interval(share: float, draws: NDArray[np.float64], n: float, confidence: float = 0.95) -> Interval:
-    """The interval of a share from bootstrap draws of its n items, which always has a width.
+    """The interval of a proportion from bootstrap draws of its n items; it always has a width.
 
-    >>> found = share_interval(0.0, np.zeros(100), 20)
-    >>> found.low, round(found.high, 3)
+    >>> bounds = share_interval(0.0, np.zeros(100), 20)
+    >>> bounds.low, round(bounds.high, 3)
     (0.0, 0.161)
     """
     percentile = Interval(share, *percentile_bounds(draws, confidence))
@@ -221,16 +222,16 @@ def _check_confidence(confidence: float) -> float:
 
 
 def _validate_values(values: Any) -> NDArray[np.float64]:
-    """The values that are not nan, (item,); an error unless they are finite and at least one."""
+    """The values that are not nan, (item,); an error unless there is at least one and all are finite."""
     array = validate_array(values, "values").astype(np.float64)
     if array.ndim != 1:
         raise ValueError(
-            f"values has shape {array.shape}: expected (item,), a number for each; for one mean of all, ravel()"
+            f"values has shape {array.shape}: expected (item,), one number per item; use ravel() for one mean of all"
         )
     if np.isinf(array).any():
         bad = int(np.flatnonzero(np.isinf(array))[0])
-        raise ValueError(f"values[{bad}] is {array[bad]}: expected finite numbers, or nan for those that do not count")
+        raise ValueError(f"values[{bad}] is {array[bad]}: expected finite numbers, or nan for items to ignore")
     array = array[~np.isnan(array)]
     if not len(array):
-        raise ValueError("values holds no number: there is no mean")
+        raise ValueError("values holds no number: expected at least one that is not nan")
     return np.asarray(array)

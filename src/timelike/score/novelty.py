@@ -21,17 +21,17 @@ Floats = NDArray[np.float64]
 
 
 def novelty_errors(known: Any, unknown: Any) -> VerificationErrors:
-    """The shares of unknown items accepted and known items rejected, for every threshold of the novelty.
+    """The rates of accepted unknown items and rejected known items at each novelty threshold.
 
     Parameters
     ----------
     known, unknown : array (item,)
-        The novelty of items of known classes, and of other items; higher means more novel.
+        Novelty scores of items of known classes and of other items; higher means more novel.
 
     Examples
     --------
-    >>> found = novelty_errors([0.1, 0.2, 0.3], [0.25, 0.9])
-    >>> round(found.equal_error_rate, 4), found.threshold(false_accept=0.0)
+    >>> errors = novelty_errors([0.1, 0.2, 0.3], [0.25, 0.9])
+    >>> round(errors.equal_error_rate, 4), errors.threshold(false_accept=0.0)
     (0.3333, 0.2)
     """
     known, unknown = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
@@ -40,9 +40,9 @@ def novelty_errors(known: Any, unknown: Any) -> VerificationErrors:
 
 
 def novelty_auroc(known: Any, unknown: Any) -> float:
-    """The area under the ROC curve: the probability that an unknown item has more novelty than a known one, ties half.
+    """The area under the ROC curve: the probability that an unknown item is more novel than a known one, ties half.
 
-    It does not matter which of the two is the positive class. Parameters are those of `novelty_errors`.
+    The area is the same whichever of the two is the positive class. Parameters are those of `novelty_errors`.
 
     Examples
     --------
@@ -53,11 +53,11 @@ def novelty_auroc(known: Any, unknown: Any) -> float:
 
 
 def unknown_accept_rate(known: Any, unknown: Any, *, share: float = 0.95) -> float:
-    """The share of unknown items accepted when a given share of the known ones is: FPR@95.
+    """The rate of accepted unknown items at the threshold that accepts the fraction `share` of known items: FPR@95.
 
-    *Known* is positive: a true positive is a known item that is accepted, a false positive an unknown one (Liang, Li
+    *Known* is positive: a true positive is an accepted known item, a false positive an accepted unknown one (Liang, Li
     and Srikant, "Enhancing the reliability of out-of-distribution image detection", 2018). The threshold is the
-    smallest at which at least that share of known items is accepted; items at the threshold are accepted.
+    smallest that accepts at least this fraction of the known items; items at the threshold are accepted.
     Parameters are those of `novelty_errors`.
 
     Examples
@@ -67,13 +67,13 @@ def unknown_accept_rate(known: Any, unknown: Any, *, share: float = 0.95) -> flo
     """
     errors = novelty_errors(known, unknown)
     share = check_float(share, "share", 0.0, 1.0)
-    enough = 1 - errors.false_rejects >= share - 1e-12  # so that rounding does not make 19 of 20 less than 95 %
+    enough = 1 - errors.false_rejects >= share - 1e-12  # rounding must not make 19 of 20 less than 95 %
     return float(errors.false_accepts[np.flatnonzero(enough)[0]])
 
 
 @dataclass(frozen=True)
 class OpenSetCurve:
-    """The shares of known items accepted *and* classified correctly, and of unknown ones accepted, by threshold."""
+    """The rates of known items accepted *and* classified correctly, and of accepted unknown items, by threshold."""
 
     thresholds: Floats
     recognized: Floats
@@ -81,16 +81,16 @@ class OpenSetCurve:
 
     @property
     def area(self) -> float:
-        """The area under the curve (OSCR): at most the accuracy among known items."""
+        """The area under the curve (OSCR), at most the accuracy on known items."""
         return float(np.trapezoid(self.recognized, self.false_accepts))
 
     def recognition_rate(self, false_accept: float) -> float:
-        """The share of known items recognized when at most this share of unknown ones is accepted."""
+        """The highest rate of recognized known items with at most this rate of accepted unknown items."""
         allowed = self.false_accepts <= check_float(false_accept, "false_accept", 0.0, 1.0)
         return float(self.recognized[allowed][-1])
 
     def plot(self, *, name: str = "", others: Mapping[str, OpenSetCurve] | None = None) -> Figure:
-        """The curve; `others` has more of them, each with its name."""
+        """Plot the curve; `others` maps names to further curves."""
         curves = {name: self, **(others or {})}
         return drawing.plot_open_set(
             {key: (one.false_accepts, one.recognized, one.area) for key, one in curves.items()}
@@ -100,28 +100,30 @@ class OpenSetCurve:
 def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSetCurve:
     """The open-set classification rate (Dhamija, Günther and Boult, "Reducing network agnostophobia", 2018).
 
-        recognized(t) = share of known items with novelty ≤ t that are classified correctly
-        false_accepts(t) = share of unknown items with novelty ≤ t
+        recognized(t) = fraction of known items with novelty ≤ t that are classified correctly
+        false_accepts(t) = fraction of unknown items with novelty ≤ t
 
-    Between two thresholds the curve is a straight line, so ties need no convention.
+    The curve is linear between thresholds, so ties need no convention.
 
     Parameters
     ----------
     known, unknown : array (item,)
         As for `novelty_errors`.
     correct : bool array (item,)
-        Whether the answer for each known item is right, apart from rejection: the result of `is_correct`.
+        Whether each known item is classified correctly, regardless of rejection: the result of `is_correct`.
 
     Examples
     --------
-    >>> found = open_set_curve([0.1, 0.2, 0.3, 0.4], [True, True, False, True], [0.35, 0.9])
-    >>> found.area, found.recognition_rate(false_accept=0.0)
+    >>> curve = open_set_curve([0.1, 0.2, 0.3, 0.4], [True, True, False, True], [0.35, 0.9])
+    >>> curve.area, curve.recognition_rate(false_accept=0.0)
     (0.625, 0.5)
     """
     known, unknown = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
     correct = validate_array(correct, "correct").astype(bool)
     if correct.shape != known.shape:
-        raise ValueError(f"correct has shape {correct.shape} and known {known.shape}: expected one for each known item")
+        raise ValueError(
+            f"correct has shape {correct.shape} and known {known.shape}: expected one value for each known item"
+        )
     thresholds = np.unique(np.concatenate([known, unknown]))
     recognized, accepted = (
         np.append(0.0, np.searchsorted(np.sort(kind), thresholds, side="right") / n)

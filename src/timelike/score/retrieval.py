@@ -1,4 +1,4 @@
-"""Scores of retrieval by distances: average precision, nearest-neighbour votes, recall and precision at k."""
+"""Retrieval scores from distances: average precision, nearest-neighbour accuracy, recall and precision at k."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..core.validation.labels import validate_labels
 
 
 def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
-    """Average precision of each query: how early the items of its class come when the gallery is sorted by distance.
+    """The average precision of each query: how early the items of its class rank in the gallery sorted by distance.
 
     1/|R| Σ_{r∈R} (items of R no farther than r) / (all items no farther than r), where R are the gallery's items of the
-    query's class (Manning, Raghavan and Schütze, "Introduction to Information Retrieval", 2008, §8.4). Items at the
-    same distance come together, as in scikit-learn's `average_precision_score`, so the order of the gallery does not
-    matter. A query without any item of its class gets nan.
+    query's class (Manning, Raghavan and Schütze, "Introduction to Information Retrieval", 2008, §8.4). Ties are counted
+    together, as in scikit-learn's `average_precision_score`, so the order of the gallery does not matter. The score of
+    a query without items of its class is nan.
 
     Parameters
     ----------
     distances : array (query, gallery)
     query_labels : array (query,)
     gallery_labels : array (gallery,), optional
-        Without it the queries are the gallery, and each is left out of its own results.
+        Default: the queries are the gallery, and each is excluded from its own results.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = N
 
 
 def mean_average_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> float:
-    """Mean of the average precision over the queries that have an item of their class in the gallery (MAP).
+    """The mean average precision (MAP) over the queries with an item of their class in the gallery.
 
     Parameters are those of `average_precision`.
 
@@ -59,8 +59,8 @@ def mean_average_precision(distances: Any, query_labels: Any, gallery_labels: An
 def is_nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.bool_]:
     """Whether the k nearest items of the gallery vote for the class of each query.
 
-    The class with most votes wins; among ties the one with the smallest sum of distances, as in `tl.Neighbors`. Items
-    at the same distance come in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern
+    The class with most votes wins; among ties, the class with the smallest sum of distances, as in `tl.Neighbors`.
+    Items at the same distance are taken in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern
     Classification", 1967).
 
     Parameters
@@ -68,7 +68,7 @@ def is_nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = 
     distances, query_labels, gallery_labels
         As for `average_precision`.
     k : int
-        How many vote.
+        Number of voting items.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def is_nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = 
 
 
 def nearest_accuracy(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> float:
-    """The share of queries whose class wins the vote of their k nearest items (k-NN accuracy).
+    """The fraction of queries whose class wins the vote of the k nearest items (k-NN accuracy).
 
     Parameters are those of `is_nearest_correct`.
 
@@ -102,19 +102,19 @@ def nearest_accuracy(distances: Any, query_labels: Any, gallery_labels: Any = No
 
 
 def recall_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
-    """Whether an item of its class is among the k nearest of each query (recall@k): its mean is the share of queries.
+    """Whether the k nearest items of each query include one of its class (recall@k); take the mean over queries.
 
-    This is the recall of metric learning, for which one hit is enough (Jégou, Douze and Schmid, "Product quantization
-    for nearest neighbor search", 2011), and not the share of all items of the class that are found. If only some of the
-    items at the same distance can be among the k, all choices are equally probable, so that the order of the gallery
-    does not matter and a query may score between 0 and 1. A query without any item of its class gets nan.
+    This is the recall of metric learning, where one hit is enough (Jégou, Douze and Schmid, "Product quantization for
+    nearest neighbor search", 2011), not the fraction of the class that is retrieved. If only some of several tied items
+    fit among the k, all choices are equally probable, so the order of the gallery does not matter and a query may score
+    between 0 and 1. The score of a query without items of its class is nan.
 
     Parameters
     ----------
     distances, query_labels, gallery_labels
         As for `average_precision`.
     k : int
-        At most the number of items that a query is compared with.
+        Number of nearest items, at most the size of the gallery.
 
     Returns
     -------
@@ -134,9 +134,9 @@ def recall_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k
 
 
 def precision_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
-    """The share of the k nearest of each query that is of its class (precision@k).
+    """The fraction of the k nearest items of each query that have its class (precision@k).
 
-    Parameters, items at the same distance, and queries without any item of their class are as in `recall_at_k`.
+    Parameters, ties, and queries without items of their class are as in `recall_at_k`.
 
     Examples
     --------
@@ -149,9 +149,9 @@ def precision_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None
 
 
 def r_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
-    """The precision among the R nearest of each query, where R is how many items of its class there are.
+    """The precision among the R nearest items of each query, where R is the number of items of its class.
 
-    At R precision and recall are equal (Manning, Raghavan and Schütze, 2008, §8.4).
+    At rank R, precision and recall are equal (Manning, Raghavan and Schütze, 2008, §8.4).
     Parameters are as in `recall_at_k`.
 
     Examples
@@ -174,7 +174,7 @@ def _score_queries(
     score: Callable[[NDArray[Any], NDArray[np.bool_]], float],
     k: int | None = None,
 ) -> NDArray[np.float64]:
-    """The score of each query, from its distances and which of them are of its class; nan where none is."""
+    """The score of each query, from its distances and a mask of the items of its class; nan without such items."""
     distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
     own = gallery_labels is None
     if k is not None:
@@ -188,7 +188,7 @@ def _score_queries(
 
 
 def _count_hits(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> tuple[int, int, int, int]:
-    """Hits nearer than the k-th item; then, of the items tied with it: all, hits, and how many are among the k."""
+    """The hits nearer than the k-th item; and among the items tied with it: all, hits, and those that fit in the k."""
     last = np.partition(row, k - 1)[k - 1]
     nearer, tied = row < last, row == last
     return int((nearer & relevant).sum()), int(tied.sum()), int((tied & relevant).sum()), k - int(nearer.sum())
@@ -203,12 +203,12 @@ def _hit_probability(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> 
     sure, tied, hits, left = _count_hits(row, relevant, k)
     if sure:
         return 1.0
-    taken = np.arange(left)  # the tied places are filled one by one; each must miss
+    taken = np.arange(left)  # places left for tied items are filled one by one; all must miss
     return 1 - float(np.prod(np.maximum(tied - hits - taken, 0) / (tied - taken)))
 
 
 def _average_precision(row: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
-    # not scikit-learn's average_precision_score: it refuses infinite distances
+    # not scikit-learn's average_precision_score: it rejects infinite distances
     relevant_distances = np.sort(row[relevant])
     hits = np.searchsorted(relevant_distances, relevant_distances, side="right")
     ranks = np.searchsorted(np.sort(row), relevant_distances, side="right")
@@ -218,7 +218,7 @@ def _average_precision(row: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
 def _vote(row: NDArray[Any], labels: NDArray[np.intp], k: int) -> int:
     if k == 1:
         return int(labels[row.argmin()])
-    near = np.flatnonzero(row <= np.partition(row, k - 1)[k - 1])  # more than k if several are equally far
+    near = np.flatnonzero(row <= np.partition(row, k - 1)[k - 1])  # more than k if there are ties
     voters = near[row[near].argsort(kind="stable")[:k]]
     elected = labels[voters]
     votes, distance_sums = np.bincount(elected)[elected], np.bincount(elected, row[voters])[elected]
@@ -234,9 +234,9 @@ def _refuse_large_k(k: int, n_items: int) -> None:
 def _iterate_queries(
     distances: NDArray[Any], gallery: NDArray[np.intp], own: bool
 ) -> Iterator[tuple[int, NDArray[Any], NDArray[np.intp]]]:
-    """Each query, its distances and their labels; without the query itself if it is `own`, in the gallery.
+    """Yield each query's position, distances and labels; `own` excludes the query itself from the gallery.
 
-    One row at a time, so that nothing of the size of the matrix is allocated.
+    Works on one row at a time, to avoid a copy of the matrix.
     """
     for i, row in enumerate(distances):
         if np.isnan(row).any():
@@ -247,7 +247,7 @@ def _iterate_queries(
 def _validate_retrieval(
     distances: Any, query_labels: Any, gallery_labels: Any
 ) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
-    """Plain arrays, with labels as numbers from 0."""
+    """Validate the arguments and encode the labels as integers from 0."""
     distances = validate_array(np.asarray(distances) if hasattr(distances, "columns") else distances, "distances")
     queries = validate_labels(query_labels, "query_labels", "class")
     gallery = queries if gallery_labels is None else validate_labels(gallery_labels, "gallery_labels", "class")
@@ -256,7 +256,7 @@ def _validate_retrieval(
             f"distances has shape {distances.shape} with labels of shapes {queries.shape} and {gallery.shape}: "
             "expected (query, gallery), (query,) and (gallery,), none of them empty"
         )
-    if (queries.dtype.kind == "U") != (gallery.dtype.kind == "U"):  # as text, 0 would be found among "0"
+    if (queries.dtype.kind == "U") != (gallery.dtype.kind == "U"):  # converted to text, 0 would equal "0"
         one, other = (labels.tolist()[0] for labels in (queries, gallery))
         raise TypeError(
             f"query_labels and gallery_labels mix numbers and text, {one!r} and {other!r}: expected the same kind in "

@@ -1,4 +1,4 @@
-"""Tests of significance: of two methods on the same items or folds, of several over data sets; Holm's correction."""
+"""Significance tests: two methods on the same items or folds, several methods over data sets; Holm's correction."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PostHoc = Literal["wilcoxon", "nemenyi"]
 
 
 def mcnemar_test(first: Any, second: Any) -> float:
-    """McNemar's p-value that two equally good classifiers differ as much (McNemar, 1947; exact, two-sided).
+    """The p-value of McNemar's test that two classifiers are equally good (McNemar, 1947; exact, two-sided).
 
-    Of the items that only one of them has right, the number of each follows the binomial distribution B(n, ½).
+    Among the n items that exactly one classifier gets right, the number of wins of each follows B(n, ½).
 
     Parameters
     ----------
     first, second : bool array (item,)
-        Whether each answer is right.
+        Whether each answer is correct.
 
     Examples
     --------
@@ -42,25 +42,25 @@ def mcnemar_test(first: Any, second: Any) -> float:
 
 
 def _validate_correct(side: Any, name: str) -> NDArray[np.bool_]:
-    """Whether each answer is right; labels are refused, because they would all count as right."""
+    """Whether each answer is correct; an error for labels, which would all count as correct."""
     array = np.asarray(from_torch(side, name) if hasattr(side, "detach") else side)
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise TypeError(f"{name}: expected whether each answer is right, such as score.is_correct(truth, answer) gives")
+        raise TypeError(f"{name}: expected whether each answer is right, such as score.is_correct(truth, answer)")
     return array.astype(bool)
 
 
 def permutation_test(
     first: Any, second: Any, *, groups: Any = None, n_permutations: int = 10_000, random_state: RandomState = None
 ) -> float:
-    """The p-value that two equally good methods differ as much: the signs of the differences are permuted.
+    """The p-value that two methods are equally good, from random sign changes of their differences.
 
     p = (1 + #{|mean of ± d| ≥ |mean of d|}) / (1 + permutations) over the items' differences d (Fisher, 1935); all
-    items of a group get one sign.
+    items of a group get the same sign.
 
     Parameters
     ----------
     first, second : array (item,)
-        A number for each item, such as its average precision. Where either is nan the item does not count.
+        One number per item, such as its average precision. Items with nan in either are ignored.
 
     Examples
     --------
@@ -74,20 +74,20 @@ def permutation_test(
     differences[np.isinf(a) | np.isinf(b)] = np.inf
     counted = ~np.isnan(differences)
     if np.isinf(differences).any():
-        raise ValueError("first and second differ by an infinite number: expected finite ones, or nan for no answer")
+        raise ValueError("first and second differ by an infinite number: expected finite numbers, or nan for no answer")
     unit = np.unique(resampling_units(groups, len(differences))[counted], return_inverse=True)[1]
     sums = np.bincount(unit, differences[counted])
     rng, observed = check_random_state(random_state), abs(sums.sum())
     times = check_int(n_permutations, "n_permutations", 1, MAX_RESAMPLES)
     extreme = 0
-    for done in range(0, times, 1000):  # in blocks, so that many items need little memory
+    for done in range(0, times, 1000):  # in blocks, to limit memory
         signs = rng.choice([-1.0, 1.0], (min(1000, times - done), len(sums)))
         extreme += int((np.abs(signs @ sums) >= observed - 1e-12 * np.abs(sums).sum()).sum())
     return (1 + extreme) / (1 + times)
 
 
 class PairedComparison(NamedTuple):
-    """By how much the first of two methods is better, with its interval, and the p-value."""
+    """The score of the first method minus that of the second, with its interval, and the p-value."""
 
     difference: Interval
     p_value: float
@@ -106,14 +106,14 @@ def paired_bootstrap(
 ) -> PairedComparison:
     """The difference of two methods by any score, s(truth, first) − s(truth, second), bootstrapped over items.
 
-    Each draw of items, or of whole groups, is scored for both methods, so a hard draw is hard for both (Efron and
-    Tibshirani, "An Introduction to the Bootstrap", 1993). The p-value is that of `bootstrap_p_value`. A draw whose
-    score is nan does not count.
+    Both methods are scored on each draw of items or groups, so a hard draw is hard for both (Efron and Tibshirani,
+    "An Introduction to the Bootstrap", 1993). The p-value is that of `bootstrap_p_value`. Draws with a score of nan are
+    ignored.
 
     Parameters
     ----------
     score : callable
-        A number from the truth and the answers of some items: `macro_f1`, or one of `sklearn.metrics`.
+        A function from truth and answers to a number: `macro_f1`, or a function of `sklearn.metrics`.
     truth, first, second : array (item, …)
         The truth and the answers of the two methods: classes, numbers, probabilities.
 
@@ -121,8 +121,8 @@ def paired_bootstrap(
     --------
     >>> truth = np.arange(200) % 2
     >>> good, bad = np.where(np.arange(200) < 180, truth, 1 - truth), np.where(np.arange(200) < 140, truth, 1 - truth)
-    >>> found = paired_bootstrap(lambda known, said: (known == said).mean(), truth, good, bad, random_state=0)
-    >>> round(found.difference.mean, 3), found.p_value < 0.01
+    >>> result = paired_bootstrap(lambda labels, answers: (labels == answers).mean(), truth, good, bad, random_state=0)
+    >>> round(result.difference.mean, 3), result.p_value < 0.01
     (0.2, True)
     """
     truth, a, b = _validate_items(truth, first, second)
@@ -140,7 +140,7 @@ def paired_bootstrap(
 
 
 def _validate_items(truth: Any, first: Any, second: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Arrays of the same items; (item, 1) becomes (item,), because comparing it with (item,) would broadcast."""
+    """Arrays of the same items; (item, 1) becomes (item,), which would otherwise broadcast against (item,)."""
     sides = ((truth, "truth"), (first, "first"), (second, "second"))
     targets, a, b = (from_torch(side, name) if hasattr(side, "detach") else np.asarray(side) for side, name in sides)
     if not targets.ndim or not len(targets) or any(not side.ndim or len(side) != len(targets) for side in (a, b)):
@@ -155,9 +155,9 @@ def _validate_items(truth: Any, first: Any, second: Any) -> tuple[NDArray[Any], 
 
 
 def bootstrap_p_value(differences: Any) -> float:
-    """The two-sided p-value from bootstrapped differences: how often the difference has the other sign.
+    """The two-sided p-value of bootstrapped differences, from the frequency of the rarer sign.
 
-    min(1, 2 · (1 + the draws of the rarer sign) / (1 + draws)); a difference of 0 counts for both signs.
+    min(1, 2 · (1 + draws of the rarer sign) / (1 + draws)); a difference of 0 counts for both signs.
 
     >>> bootstrap_p_value([0.1] * 99)
     0.02
@@ -170,12 +170,12 @@ def bootstrap_p_value(differences: Any) -> float:
 
 
 def corrected_t_test(differences: Any, overlap: float) -> float:
-    """The p-value that two equally good methods differ as much over the folds of a cross-validation.
+    """The p-value that two methods are equally good, from their differences on the folds of a cross-validation.
 
-    t = mean / (s √(1/k + r)) with k − 1 degrees of freedom, where r is the size of a test part over that of a training
-    part. The plain t-test (r = 0) treats the folds as independent although they share training data, and finds
-    differences where there are none (Nadeau and Bengio, "Inference for the generalization error", 2003). If the
-    differences are all equal up to rounding, t has no spread, and p is that of the sign test, 2¹⁻ᵏ.
+    t = mean / (s √(1/k + r)) with k − 1 degrees of freedom, where r is the size of a test set divided by the size of a
+    training set. The plain t-test (r = 0) treats the folds as independent although they share training data, and
+    reports differences that do not exist (Nadeau and Bengio, "Inference for the generalization error", 2003). If all
+    differences are equal up to rounding, s is 0, and p is that of the sign test, 2¹⁻ᵏ.
 
     Parameters
     ----------
@@ -201,9 +201,9 @@ def corrected_t_test(differences: Any, overlap: float) -> float:
 
 
 def holm_correction(p_values: Any) -> NDArray[np.float64]:
-    """p-values of several tests, corrected so that they control the family-wise error rate (Holm, 1979).
+    """p-values of several tests, corrected to control the family-wise error rate (Holm, 1979).
 
-    The smallest of m is multiplied by m, the next by m − 1, and so on; none becomes smaller than the one before it.
+    The smallest of m is multiplied by m, the next by m − 1, and so on; each is at least as large as the one before.
 
     >>> holm_correction([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
@@ -226,14 +226,14 @@ def _refuse_unequal_shapes(first: NDArray[Any], second: NDArray[Any]) -> None:
 
 
 class FriedmanResult(NamedTuple):
-    """Friedman's χ², with one degree of freedom less than methods, and its p-value."""
+    """Friedman's χ², with (number of methods − 1) degrees of freedom, and its p-value."""
 
     statistic: float
     p_value: float
 
 
 def method_ranks(scores: Any, *, higher_is_better: bool = True) -> Floats:
-    """The rank of every method on every data set, 1 for the best; ties share their mean rank.
+    """The rank of each method on each data set, 1 for the best; tied methods get their mean rank.
 
     Parameters
     ----------
@@ -254,31 +254,31 @@ def method_ranks(scores: Any, *, higher_is_better: bool = True) -> Floats:
 
 
 def friedman_test(scores: Any) -> FriedmanResult:
-    """Whether the methods' ranks differ at all (Friedman, 1937), with the correction for ties.
+    """Friedman's test that all methods have the same mean rank (Friedman, 1937), corrected for ties.
 
         χ² = 12 / (n k (k + 1)) · Σ_j R_j² − 3 n (k + 1),   divided by 1 − Σ (t³ − t) / (n (k³ − k))
 
     where R_j are the sums of ranks and t the sizes of ties.
 
-    >>> found = friedman_test([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.9, 0.7, 0.5]])
-    >>> found.statistic
+    >>> result = friedman_test([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.9, 0.7, 0.5]])
+    >>> result.statistic
     6.0
     """
     from scipy.special import chdtrc
 
-    # not scipy.stats.friedmanchisquare: it refuses two methods and gives nan where all scores are tied
+    # not scipy.stats.friedmanchisquare: it rejects two methods and returns nan if all scores are tied
     ranks = method_ranks(scores)
     n, k = ranks.shape
     sums = ranks.sum(axis=0)
     uncorrected = 12 / (n * k * (k + 1)) * float(sums @ sums) - 3 * n * (k + 1)
-    tie_sizes = (ranks[:, None, :] == ranks[:, :, None]).sum(axis=2)  # every member of a tie of t counts t² − 1
+    tie_sizes = (ranks[:, None, :] == ranks[:, :, None]).sum(axis=2)  # each member of a tie of t adds t² − 1
     correction = 1 - float((tie_sizes.astype(np.float64) ** 2 - 1).sum()) / (n * (k**3 - k))
     statistic = round(uncorrected / correction, 12) if correction > 0 else 0.0  # rounded, so that 6 is not 5.999…
     return FriedmanResult(statistic, float(chdtrc(k - 1, statistic)))
 
 
 def critical_difference(n_methods: int, n_sets: int, *, alpha: float = 0.05) -> float:
-    """The difference of mean ranks that is significant by Nemenyi's test (1963; Demšar, 2006).
+    """The smallest significant difference of mean ranks in Nemenyi's test (1963; Demšar, 2006).
 
         CD = q_α √(k (k + 1) / (6 n)),   q_α the quantile of the studentized range over √2
 
@@ -293,7 +293,7 @@ def critical_difference(n_methods: int, n_sets: int, *, alpha: float = 0.05) -> 
 
 
 def significant_pairs(scores: Any, *, post_hoc: PostHoc = "wilcoxon", alpha: float = 0.05) -> NDArray[np.bool_]:
-    """Which methods differ, (method, method): by Wilcoxon's signed ranks with Holm's correction, or by Nemenyi's test.
+    """Which methods differ, (method, method), by Wilcoxon's signed ranks with Holm's correction, or Nemenyi's test.
 
     Nemenyi's result for two methods depends on the other methods in the table, Wilcoxon's only through the correction
     (Benavoli, Corani and Mangili, 2016).
@@ -315,7 +315,7 @@ def significant_pairs(scores: Any, *, post_hoc: PostHoc = "wilcoxon", alpha: flo
 
 
 def cliques(mean_ranks: Any, significant: NDArray[np.bool_]) -> list[tuple[int, ...]]:
-    """Groups of methods that are neighbours in rank and do not differ; a group inside a larger one is left out.
+    """Maximal groups of methods that are adjacent in rank and do not differ significantly.
 
     >>> cliques([1.0, 1.5, 3.0], np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool))
     [(0, 1), (1, 2)]
@@ -340,13 +340,13 @@ def cliques(mean_ranks: Any, significant: NDArray[np.bool_]) -> list[tuple[int, 
 
 
 def _wilcoxon_p_value(differences: Floats) -> float:
-    """Wilcoxon's p-value; 1 if nothing differs."""
+    """The p-value of Wilcoxon's test; 1 if all differences are 0."""
     from scipy.stats import wilcoxon
 
     if not (differences != 0).any():
         return 1.0
     distinct = len(np.unique(np.abs(differences[differences != 0])))
-    exact = distinct == len(differences) <= 25  # neither ties nor zeros, for which there is no exact distribution
+    exact = distinct == len(differences) <= 25  # the exact distribution assumes neither ties nor zeros
     return float(wilcoxon(differences, method="exact" if exact else "approx").pvalue)
 
 
@@ -364,6 +364,6 @@ def _validate_score_table(scores: Any) -> Floats:
         row, column = np.argwhere(~np.isfinite(table))[0].tolist()
         raise ValueError(
             f"scores[{row}, {column}] is {table[row, column]}: expected a number of every method on every data set; "
-            "leave out the method or the set"
+            "remove the method or the data set"
         )
     return table

@@ -1,6 +1,6 @@
 """Verification by distances: false accepts and rejects at every threshold, equal error rate, minimum cost, intervals.
 
-The intervals are bootstraps over items, or whole subjects: every pair counts as often as its two members were drawn.
+The intervals are bootstraps over items, or whole subjects: each pair is weighted by how often its members are drawn.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_ROUNDING = 1e-9  # by which sums may take a share beyond 0 or 1
+_ROUNDING = 1e-9  # tolerance for rates beyond 0 or 1
 _MIN_UNITS = 3  # for a bootstrap over subjects
 
 
 @dataclass(frozen=True)
 class VerificationErrors:
-    """The shares of false accepts and false rejects at every threshold up to which pairs are accepted.
+    """The rates of false accepts and false rejects at each threshold; pairs up to the threshold are accepted.
 
     The first threshold is −∞, where nothing is accepted. `false_rejects` over `false_accepts` is the detection error
-    trade-off (DET), `1 - false_rejects` over `false_accepts` the receiver operating characteristic (ROC). Between two
-    thresholds both change along a straight line, as if the pairs in between were decided at random.
+    trade-off (DET), `1 - false_rejects` over `false_accepts` the receiver operating characteristic (ROC). Both rates
+    are linear between thresholds, as if the pairs in between were decided at random.
 
-    >>> found = verification_errors([0.1, 0.2, 0.3, 0.4], [True, False, True, False])
-    >>> found.equal_error_rate, found.area, found.threshold(false_accept=0.4)
+    >>> errors = verification_errors([0.1, 0.2, 0.3, 0.4], [True, False, True, False])
+    >>> errors.equal_error_rate, errors.area, errors.threshold(false_accept=0.4)
     (0.5, 0.75, 0.1)
     """
 
@@ -48,8 +48,8 @@ class VerificationErrors:
 
     @property
     def equal_error_rate(self) -> float:
-        """The rate at which both errors are equal: where the line through the points meets the diagonal."""
-        excess = self.false_accepts - self.false_rejects  # from −1 to 1, never falling
+        """The rate at which both errors are equal, interpolated linearly between thresholds."""
+        excess = self.false_accepts - self.false_rejects  # rises from −1 to 1
         last = int(np.flatnonzero(excess <= 0)[-1])
         if excess[last] == 0:
             return float(self.false_accepts[last])
@@ -62,9 +62,9 @@ class VerificationErrors:
         return float(np.trapezoid(1 - self.false_rejects, self.false_accepts))
 
     def costs(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> Floats:
-        """The cost of errors at every threshold, over that of deciding without the distances: see `minimum_cost`."""
+        """The normalized cost of errors at each threshold: see `minimum_cost`."""
         if check_float(prior, "prior", above=0.0) >= 1:
-            raise ValueError(f"prior={prior}: expected a share between 0 and 1, how many pairs are the same")
+            raise ValueError(f"prior={prior}: expected the fraction of genuine pairs, between 0 and 1")
         reject, accept = (
             prior * check_float(reject_cost, "reject_cost", above=0.0),
             check_float(accept_cost, "accept_cost", above=0.0),
@@ -77,9 +77,9 @@ class VerificationErrors:
         return float(self.costs(prior, reject_cost=reject_cost, accept_cost=accept_cost).min())
 
     def threshold(self, false_accept: float) -> float:
-        """The largest threshold with at most this share of false accepts.
+        """The largest threshold with at most this rate of false accepts.
 
-        −∞, which accepts nothing, if already the smallest distance has too many false accepts.
+        It is −∞, which accepts nothing, if even the smallest distance gives too many false accepts.
         """
         allowed = check_float(false_accept, "false_accept", 0.0, 1.0)
         return float(self.thresholds[np.flatnonzero(self.false_accepts <= allowed)[-1]])
@@ -87,19 +87,19 @@ class VerificationErrors:
     def minimum_cost_threshold(
         self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0
     ) -> float:
-        """The threshold of `minimum_cost`, the smallest if there are several."""
+        """The threshold of `minimum_cost`; the smallest of several."""
         return float(self.thresholds[self.costs(prior, reject_cost=reject_cost, accept_cost=accept_cost).argmin()])
 
     def error_rates(self, threshold: float) -> tuple[float, float]:
-        """False accepts and false rejects at any threshold, such as one that was calibrated on other pairs."""
+        """The rates of false accepts and false rejects at any threshold, such as one calibrated on other pairs."""
         if np.isnan(threshold):
             raise ValueError("threshold is nan: expected a distance; ±inf is allowed")
         place = int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
         return float(self.false_accepts[place]), float(self.false_rejects[place])
 
     def false_reject_rates(self, false_accepts: Any) -> Floats:
-        """The share of false rejects at given shares of false accepts; the least one where the curve is vertical."""
-        order = np.arange(len(self.false_accepts))[::-1]  # the last of equals is the least
+        """The rates of false rejects at these rates of false accepts; the lowest one where the curve is vertical."""
+        order = np.arange(len(self.false_accepts))[::-1]  # the last of equal rates has the fewest false rejects
         rates, first = np.unique(self.false_accepts[order], return_index=True)
         return np.asarray(
             np.interp(validate_array(false_accepts, "false_accepts"), rates, self.false_rejects[order][first])
@@ -113,9 +113,9 @@ class VerificationErrors:
         others: Mapping[str, VerificationErrors] | None = None,
         band: tuple[Any, Any, Any] | None = None,
     ) -> Figure:
-        """The DET curve on probit axes, or the ROC curve, with the equal error rate marked.
+        """Plot the DET curve on probit axes, or the ROC curve, with the equal error rate marked.
 
-        `others` has more curves, each with its name; `band` is what `error_band` gives.
+        `others` maps names to further curves; `band` is the result of `error_band`.
         """
         draw = drawing.plot_det if check_choice(kind, "kind", ("det", "roc")) == "det" else drawing.plot_roc
         curves = {name: self, **(others or {})}
@@ -125,22 +125,22 @@ class VerificationErrors:
 
 
 def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> VerificationErrors:
-    """False accepts and false rejects at every distance that occurs.
+    """The rates of false accepts and false rejects at each observed distance.
 
-        FA(t) = share of pairs that are not the same with d ≤ t,   FR(t) = share of pairs that are the same with d > t
+        FA(t) = fraction of impostor pairs with d ≤ t,   FR(t) = fraction of genuine pairs with d > t
 
     Parameters
     ----------
     distances : array (pair,)
     same : bool array (pair,)
-        Whether the two are of one class.
+        Whether a pair is genuine: both members have the same class.
     weights : array (pair,), optional
-        How often each pair counts.
+        The weight of each pair.
 
     Examples
     --------
-    >>> found = verification_errors([0.1, 0.2, 0.3], [True, False, True])
-    >>> found.false_accepts, found.false_rejects
+    >>> errors = verification_errors([0.1, 0.2, 0.3], [True, False, True])
+    >>> errors.false_accepts, errors.false_rejects
     (array([0., 0., 1., 1.]), array([1. , 0.5, 0.5, 0. ]))
     """
     distances, same, counts = validate_distance_pairs(distances, same, weights)
@@ -149,10 +149,10 @@ def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> Ve
 
 
 def equal_error_rate(distances: Any, same: Any, *, weights: Any = None) -> float:
-    """The equal error rate: where the shares of false accepts and false rejects are equal.
+    """The equal error rate: the rate at which false accepts and false rejects are equal.
 
-    Between two thresholds both rates change along a straight line, and the equal error rate is where it crosses
-    FA = FR. So ties need no convention: pairs that are all at one distance have the rate ½.
+    Both rates are interpolated linearly between thresholds, so ties need no convention: if all pairs have the same
+    distance, the rate is ½.
 
     Parameters are those of `verification_errors`.
 
@@ -179,17 +179,17 @@ def minimum_cost(
 
         min_t (c_r π FR(t) + c_a (1 − π) FA(t)) / min(c_r π, c_a (1 − π))
 
-    divided, as NIST does (Speaker Recognition Evaluation, 2016), by the cost of accepting or rejecting everything,
-    whichever is lower: 1 means that the distances are useless at these costs.
+    The cost is divided, as in NIST's Speaker Recognition Evaluation (2016), by the lower of the costs of accepting and
+    of rejecting everything: 1 means that the distances are useless at these costs.
 
     Parameters
     ----------
     distances, same, weights
         As for `verification_errors`.
     prior : float
-        π, the share of genuine pairs in use.
+        π, the fraction of genuine pairs in deployment.
     reject_cost, accept_cost : float
-        c_r and c_a, the costs of one false reject and of one false accept.
+        c_r and c_a, the costs of a false reject and of a false accept.
 
     Examples
     --------
@@ -201,15 +201,15 @@ def minimum_cost(
 
 
 def errors_from_sorted(distances: Floats, same: NDArray[np.bool_], counts: Floats) -> VerificationErrors:
-    """The errors of pairs that are sorted by distance; pairs at the same distance are accepted together."""
-    # not scikit-learn's roc_curve: it refuses infinite distances, and a bootstrap would sort the pairs in every draw
+    """The error rates of pairs sorted by distance; pairs at the same distance are accepted together."""
+    # not scikit-learn's roc_curve: it rejects infinite distances, and would sort the pairs in every bootstrap draw
     ends = np.flatnonzero(np.append(distances[1:] != distances[:-1], True))
     accepted, wrongly = (np.concatenate([[0.0], np.cumsum(counts * kind)[ends]]) for kind in (same, ~same))
     return VerificationErrors(np.append(-np.inf, distances[ends]), wrongly / wrongly[-1], 1 - accepted / accepted[-1])
 
 
 def validate_distance_pairs(distances: Any, same: Any, weights: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Plain arrays of the pairs, with at least one of each kind."""
+    """Validate pairs: arrays of distances, labels and weights with at least one genuine and one impostor pair."""
     distances = validate_array(distances, "distances").astype(np.float64)
     same = validate_array(same, "same").astype(bool)
     weights = np.ones(distances.shape) if weights is None else validate_array(weights, "weights").astype(np.float64)
@@ -222,10 +222,10 @@ def validate_distance_pairs(distances: Any, same: Any, weights: Any) -> tuple[Fl
         position = int(np.isnan(distances).argmax())
         raise ValueError(f"distances[{position}] is nan: expected numbers; inf is allowed")
     if (weights < 0).any() or not np.isfinite(weights).all():
-        raise ValueError("weights must be finite numbers of at least 0: how often each pair counts")
+        raise ValueError("weights must be finite numbers of at least 0, one for each pair")
     if not weights[same].any() or not weights[~same].any():
         kind = "of two classes" if weights[same].any() else "of one class"
-        raise ValueError(f"same: no pair is {kind}, and errors of verification need pairs of both kinds")
+        raise ValueError(f"same: no pair is {kind}, and verification errors need pairs of both kinds")
     return distances, same, weights
 
 
@@ -242,19 +242,19 @@ def resampled_errors(
     n_resamples: int = 500,
     random_state: RandomState = None,
 ) -> Floats:
-    """Bootstrap draws of any statistic of the errors of pairs, over the subjects.
+    """Bootstrap draws, over subjects, of any statistic of the errors of pairs.
 
-    A pair counts as often as its first subject was drawn times its second: pairs that share a subject rise and fall
-    together, unlike pairs that are drawn one by one. Draws with pairs of only one kind do not count.
+    The weight of a pair is the product of the numbers of times its two subjects are drawn, so pairs that share a
+    subject vary together, unlike pairs drawn one by one. Draws with only one kind of pair are dropped.
 
     Parameters
     ----------
     distances, same : array (pair,)
         As for `verification_errors`.
     subjects : array (pair, 2)
-        The subjects, or items, of the two members of every pair.
+        The subjects, or items, of the two members of each pair.
     statistic : callable
-        From the `VerificationErrors` to a number or an array; the equal error rate by default.
+        A function from `VerificationErrors` to a number or an array. Default: the equal error rate.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def resampled_errors(
     subjects = validate_labels(subjects, "subjects", "subject")
     if subjects.shape != (len(distances), 2):
         raise ValueError(
-            f"subjects has shape {subjects.shape} for {len(distances)} pairs: expected (pair, 2), one for each side"
+            f"subjects has shape {subjects.shape} for {len(distances)} pairs: expected (pair, 2), one per member"
         )
     units = np.unique(subjects, return_inverse=True)[1].reshape(-1, 2)
     return _resample_units(distances, same, units, units.max() + 1, statistic, n_resamples, random_state)
@@ -288,28 +288,28 @@ def errors_interval(
     random_state: RandomState = None,
     shares: bool = True,
 ) -> Interval:
-    """A statistic of the errors of all pairs of items, with its bootstrap interval over items, or over whole groups.
+    """A statistic of the errors of all pairs of items, with its bootstrap interval over items or whole groups.
 
-    The interval of a share, such as a rate, an area or a minimum cost, is nowhere narrower than `wilson_interval` for
-    as many items, or groups: where classes are far apart no draw has an error, and the draws say nothing about errors
-    to come.
+    The interval of a proportion, such as a rate, an area or a minimum cost, is at least as wide as `wilson_interval`
+    for as many items or groups: if classes are far apart, no draw has an error, and the draws alone would suggest that
+    errors never occur.
 
     Parameters
     ----------
     distances, labels, groups, n_resamples, random_state
         As for `resampled_error_rates`.
     statistic : callable
-        Of the `VerificationErrors`: `lambda errors: errors.minimum_cost(0.05)`. The equal error rate by default.
+        A function of `VerificationErrors`: `lambda errors: errors.minimum_cost(0.05)`. Default: the equal error rate.
     shares : bool
-        Whether the statistic is a share between 0 and 1. False for one that has a unit, such as a distance: its
-        interval is that of the draws alone.
+        Whether the statistic is a proportion between 0 and 1. Use False for a statistic with a unit, such as a
+        distance; its interval is that of the draws alone.
 
     Examples
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> matrix, labels = abs(points[:, None] - points), [0, 0, 0, 1, 1, 1]
-    >>> found = errors_interval(matrix, labels, lambda errors: errors.area, random_state=0)
-    >>> round(found.low, 2), found.mean
+    >>> area = errors_interval(matrix, labels, lambda errors: errors.area, random_state=0)
+    >>> round(area.low, 2), area.mean
     (0.61, 1.0)
     """
     draws = _resample_items(distances, labels, groups, statistic, n_resamples, random_state)
@@ -320,7 +320,7 @@ def errors_interval(
     if out_of_range:
         raise ValueError(
             f"statistic gives {out_of_range[0]:g} and shares=True: expected numbers from 0 to 1; use shares=False for "
-            "one that has a unit"
+            "a statistic with a unit"
         )
     value, draws = min(max(value, 0.0), 1.0), draws.clip(0, 1)
     return share_interval(value, draws, int(resampling_units(groups, len(labels)).max()) + 1, confidence)
@@ -329,14 +329,14 @@ def errors_interval(
 def resampled_error_rates(
     distances: Any, labels: Any, *, groups: Any = None, n_resamples: int = 500, random_state: RandomState = None
 ) -> Floats:
-    """Bootstrap draws of the equal error rate of all pairs of items, over items or whole groups: `resampled_errors`.
+    """Bootstrap draws, over items or whole groups, of the equal error rate of all pairs: see `resampled_errors`.
 
     Parameters
     ----------
     distances : array (item, item)
     labels : array (item,)
     groups : array (item,), optional
-        What is drawn together, such as all sequences of a person.
+        The group of each item; items of a group, such as all sequences of a person, are drawn together.
 
     Returns
     -------
@@ -354,15 +354,15 @@ def equal_error_interval(
     n_resamples: int = 500,
     random_state: RandomState = None,
 ) -> Interval:
-    """The equal error rate of all pairs of items, and its bootstrap interval over items, or over whole groups.
+    """The equal error rate of all pairs of items, with its bootstrap interval over items or whole groups.
 
-    Parameters are those of `resampled_error_rates`; `mean` of the interval is the rate of the items as they are.
+    Parameters are those of `resampled_error_rates`; `mean` of the interval is the rate without resampling.
 
     Examples
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
-    >>> found = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> found.mean, round(found.high, 2)  # no error among six items says little
+    >>> rate = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> rate.mean, round(rate.high, 2)  # no error among six items is weak evidence
     (0.0, 0.39)
     """
     options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_resamples": n_resamples}
@@ -381,13 +381,13 @@ def minimum_cost_interval(
     n_resamples: int = 500,
     random_state: RandomState = None,
 ) -> Interval:
-    """The `minimum_cost` of all pairs of items, and its bootstrap interval over items, or over whole groups.
+    """The `minimum_cost` of all pairs of items, with its bootstrap interval over items or whole groups.
 
     Examples
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
-    >>> found = minimum_cost_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> found.mean, round(found.high, 2)
+    >>> cost = minimum_cost_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> cost.mean, round(cost.high, 2)
     (0.0, 0.39)
     """
 
@@ -407,10 +407,10 @@ def error_band(
     n_resamples: int = 200,
     random_state: RandomState = None,
 ) -> tuple[Floats, Floats, Floats]:
-    """The band of the DET curve: rates of false accepts, and the bounds of the rate of false rejects at each.
+    """The confidence band of the DET curve: false accept rates, and bounds of the false reject rate at each.
 
-    For `VerificationErrors.plot(band=…)`. The band is pointwise: at each rate a share `confidence` of the resampled
-    curves passes through it. It is nowhere narrower than `wilson_interval` of as many items, or groups.
+    Use it with `VerificationErrors.plot(band=…)`. The band is pointwise: at each rate it contains the fraction
+    `confidence` of the resampled curves. It is at least as wide as `wilson_interval` for as many items or groups.
 
     Examples
     --------
@@ -430,7 +430,7 @@ def error_band(
 
 
 def item_pairs(distances: Any, labels: Any) -> tuple[Floats, NDArray[np.bool_], tuple[NDArray[Any], NDArray[Any]]]:
-    """Every pair of two items once: its distance, whether both have one label, and which two they are.
+    """Each pair of items once: its distance, whether both have the same label, and the positions of the two.
 
     >>> item_pairs([[0, 1, 2], [1, 0, 3], [2, 3, 0]], ["a", "a", "b"])[:2]
     (array([1., 2., 3.]), array([ True, False, False]))
@@ -449,7 +449,7 @@ def _resample_items(
 ) -> Floats:
     distances, same, pairs = item_pairs(distances, labels)
     units = resampling_units(groups, len(labels))
-    validate_distance_pairs(distances, same, None)  # raises if they cannot be scored
+    validate_distance_pairs(distances, same, None)  # raises an error if the pairs cannot be scored
     both = np.stack([units[side] for side in pairs], axis=1)
     return _resample_units(distances, same, both, units.max() + 1, statistic, n_resamples, random_state)
 
@@ -463,9 +463,9 @@ def _resample_units(
     n_resamples: int,
     random_state: RandomState,
 ) -> Floats:
-    """The statistic of `n_resamples` draws of the units; pairs are sorted once, only their counts change."""
+    """The statistic of `n_resamples` draws of the units; pairs are sorted once, since only their weights change."""
     n_resamples = check_int(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
-    if n_units < _MIN_UNITS:  # all draws with both kinds of pairs are equal: the interval would have no width
+    if n_units < _MIN_UNITS:  # all draws with both kinds of pairs would be equal, and the interval have no width
         return np.empty(0)
     order = np.argsort(distances, kind="stable")
     distances, same, units = distances[order], same[order], units[order]

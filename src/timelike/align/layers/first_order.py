@@ -18,11 +18,11 @@ def once_differentiable(what: str) -> Callable[[Callable[..., Any]], Callable[..
 
     def decorate(backward: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(backward)
-        def checked(ctx: Any, *gradients: Any) -> Any:
+        def check_and_call(ctx: Any, *gradients: Any) -> Any:
             if torch.is_grad_enabled():
                 raise RuntimeError(f"{what} has no further derivative: leave out create_graph=True")
             return backward(ctx, *gradients)
 
-        return checked
+        return check_and_call
 
     return decorate

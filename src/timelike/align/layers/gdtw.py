@@ -119,9 +119,9 @@ class DecDTW(nn.Module):
 
     def extra_repr(self) -> str:
         """The options that are numbers; parameters have lines of their own."""
-        given = {"regularization": self.regularization, "slope_min": self.slope_min, "slope_max": self.slope_max}
-        given |= {"bound_min": self.bound_min, "bound_max": self.bound_max}
-        return ", ".join(f"{name}={value}" for name, value in given.items() if isinstance(value, int | float))
+        parameters = {"regularization": self.regularization, "slope_min": self.slope_min, "slope_max": self.slope_max}
+        parameters |= {"bound_min": self.bound_min, "bound_max": self.bound_max}
+        return ", ".join(f"{name}={value}" for name, value in parameters.items() if isinstance(value, int | float))
 
 
 class _SolveWarp(torch.autograd.Function):
@@ -144,7 +144,7 @@ class _SolveWarp(torch.autograd.Function):
         if isinstance(solution, warps.WarpConflict):
             raise ValueError(_explain_conflict(solution, pairs, clocks, how.free_ends))
         _refuse_overflow(solution.objective, x.dtype)
-        ctx.pairs, ctx.how, ctx.found, ctx.padded, ctx.times = pairs, how, solution, padded, clocks
+        ctx.pairs, ctx.how, ctx.solution, ctx.padded, ctx.times = pairs, how, solution, padded, clocks
         x_clock, y_clock = clocks
         inside = valid_mask(padded.x_lengths, x.shape[1])
         values = np.repeat(y_clock.unit_times.starts, x_clock.lengths) + solution.phi * np.repeat(
@@ -163,7 +163,7 @@ class _SolveWarp(torch.autograd.Function):
         gradients = warps.gradients(
             ctx.pairs,
             ctx.how,
-            ctx.found,
+            ctx.solution,
             worth,
             of_objective.detach().cpu().double().numpy(),
             threads=torch.get_num_threads(),
@@ -171,13 +171,13 @@ class _SolveWarp(torch.autograd.Function):
         ends = inside.clone()  # of intervals: one fewer
         ends[torch.arange(len(inside)), padded.x_lengths - 1] = False
         per_span = 1 / np.repeat(y_clock.unit_times.spans, x_clock.lengths)
-        kept = ends[inside].numpy()
+        is_interval = ends[inside].numpy()
         sides = (
             _pad_values(gradients.x, inside, padded.x),
             _pad_values(gradients.y, valid_mask(padded.y_lengths, padded.y.shape[1]), padded.y),
         )
         intervals = (
-            _pad_values(g[kept], ends[:, :-1], padded.x, exact=True)
+            _pad_values(g[is_interval], ends[:, :-1], padded.x, exact=True)
             for g in (gradients.lambdas, gradients.s_min, gradients.s_max)
         )
         knots = (_pad_values(g * per_span, inside, padded.x, exact=True) for g in (gradients.b_min, gradients.b_max))
@@ -239,11 +239,13 @@ def _refuse_overflow(objective: NDArray[np.float64], dtype: torch.dtype) -> None
 
 
 def _explain_conflict(
-    found: warps.WarpConflict, pairs: warps.WarpProblems, clocks: tuple[KnotTimes, KnotTimes], free_ends: bool
+    conflict: warps.WarpConflict, pairs: warps.WarpProblems, clocks: tuple[KnotTimes, KnotTimes], free_ends: bool
 ) -> str:
     x_clock, y_clock = clocks
-    constraints = pair_constraints(pairs, found.pair, free_ends)
-    time = float(x_clock.times[x_clock.starts[found.pair] + found.knot])
+    constraints = pair_constraints(pairs, conflict.pair, free_ends)
+    time = float(x_clock.times[x_clock.starts[conflict.pair] + conflict.knot])
     clock = y_clock.unit_times
-    message = conflict_message(found.knot, constraints, time, clock.starts[found.pair], clock.spans[found.pair])
-    return f"item {found.pair}: {message}"
+    message = conflict_message(
+        conflict.knot, constraints, time, clock.starts[conflict.pair], clock.spans[conflict.pair]
+    )
+    return f"item {conflict.pair}: {message}"

@@ -40,15 +40,16 @@ class KnotTimes:
 
 
 def _pack_times(times: Any, side: Tensor, lengths: Tensor, name: str) -> NDArray[np.float64]:
-    given = torch.as_tensor(times)
-    if given.requires_grad:
+    tensor = torch.as_tensor(times)
+    if tensor.requires_grad:
         raise ValueError(f"{name} requires gradients, and warps have none with respect to times: give {name}.detach()")
     shape = tuple(side.shape[:2])
-    if given.shape not in (shape, shape[1:]) or given.is_complex() or given.dtype == torch.bool:
+    if tensor.shape not in (shape, shape[1:]) or tensor.is_complex() or tensor.dtype == torch.bool:
         raise ValueError(
-            f"{name} is of shape {tuple(given.shape)}: expected {shape}, or {shape[1:]} for all items alike, of numbers"
+            f"{name} is of shape {tuple(tensor.shape)}: expected {shape}, or {shape[1:]} for all items alike, of "
+            "numbers"
         )
-    rows = given.detach().cpu().double().expand(shape)
+    rows = tensor.detach().cpu().double().expand(shape)
     inside = valid_mask(lengths, shape[1])
     wrong = torch.nonzero((inside & ~torch.isfinite(rows)) | _falling_mask(rows, inside))
     if len(wrong):
@@ -71,19 +72,19 @@ def expand_per_knot(value: Any, shape: tuple[int, int] | torch.Size, padded: Pad
     """A number, or a tensor that broadcasts, for every item and knot or interval; on x's device."""
     if isinstance(value, bool) or not isinstance(value, int | float | Tensor | np.ndarray | np.number):
         raise TypeError(f"{name}={value!r}: expected a number or a tensor")
-    given = value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value), device=padded.x.device)
-    if given.is_complex() or given.dtype == torch.bool:
-        raise TypeError(f"{name} is {given.dtype}: expected real numbers")
-    if given.device != padded.x.device:
+    tensor = value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value), device=padded.x.device)
+    if tensor.is_complex() or tensor.dtype == torch.bool:
+        raise TypeError(f"{name} is {tensor.dtype}: expected real numbers")
+    if tensor.device != padded.x.device:
         raise ValueError(
-            f"{name} is on {given.device} and x on {padded.x.device}: bring them together with .to(x.device)"
+            f"{name} is on {tensor.device} and x on {padded.x.device}: bring them together with .to(x.device)"
         )
     try:
-        return given.double().expand(shape)
+        return tensor.double().expand(shape)
     except RuntimeError:
         what = "knots" if name.startswith("bounds") else "intervals between knots"
         raise ValueError(
-            f"{name} has shape {tuple(given.shape)}: expected a number or a tensor that broadcasts against "
+            f"{name} has shape {tuple(tensor.shape)}: expected a number or a tensor that broadcasts against "
             f"{tuple(shape)}, items and {what}"
         ) from None
 

@@ -62,14 +62,14 @@ class _Visits(torch.autograd.Function):
         else:
             totals, visits = fallback.visits(soft, costs, n, m)
         ctx.save_for_backward(costs, visits)
-        ctx.given = n, m, soft
+        ctx.arguments = n, m, soft
         return totals, visits
 
     @staticmethod
     @once_differentiable("the gradient of soft-DTW's expected alignment (second order; DILATE: first order)")
     def backward(ctx: Any, by_totals: torch.Tensor | None, by_visits: torch.Tensor | None) -> Any:
         costs, visits = ctx.saved_tensors
-        n, m, soft = ctx.given
+        n, m, soft = ctx.arguments
         if by_visits is None:
             return None if by_totals is None else by_totals[:, None, None] * visits, None, None, None
         total = _hessian_product(soft, costs, by_visits, n, m)
@@ -95,7 +95,7 @@ class _Totals(torch.autograd.Function):
         ctx: Any, x: torch.Tensor, y: torch.Tensor, n: Lengths, m: Lengths, soft: executor.SoftMinimum, keep: bool
     ) -> torch.Tensor:
         ctx.save_for_backward(x, y)
-        ctx.given, ctx.tables, ctx.threads = (n, m, soft), None, torch.get_num_threads()
+        ctx.arguments, ctx.tables, ctx.threads = (n, m, soft), None, torch.get_num_threads()
         if not _is_kernel_supported(x):
             return fallback.totals(soft, fallback.costs(x, y), n, m)
         sides = _to_packed(x, n), _to_packed(y, m)
@@ -109,7 +109,7 @@ class _Totals(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         x, y = ctx.saved_tensors
-        n, m, soft = ctx.given
+        n, m, soft = ctx.arguments
         if _is_kernel_supported(x) and not torch.is_grad_enabled():
             sides = _to_packed(x, n), _to_packed(y, m)
             scales, wanted = _to_array(gradients[0]), ctx.needs_input_grad[:2]
@@ -217,12 +217,12 @@ class SoftDTW(_SoftAlignment):
         return f"gamma={self.gamma:g}, window={self.window}, band={self.band!r}, divergence={self.divergence}"
 
 
-def _check_finite(found: torch.Tensor, gamma: float) -> torch.Tensor:
-    if is_finite(found):
-        return found
-    item = int(torch.argwhere(~torch.isfinite(found))[0, 0])
+def _check_finite(values: torch.Tensor, gamma: float) -> torch.Tensor:
+    if is_finite(values):
+        return values
+    item = int(torch.argwhere(~torch.isfinite(values))[0, 0])
     raise ValueError(
-        f"the value of item {item} is too large for {found.dtype} with gamma={gamma:g}: standardize x and y, use a "
+        f"the value of item {item} is too large for {values.dtype} with gamma={gamma:g}: standardize x and y, use a "
         "smaller gamma, or float64"
     )
 

@@ -63,9 +63,9 @@ class OT(TransportLayer):
     >>> import torch
     >>> from timelike import nn
     >>> x = torch.tensor([[[0.0], [2.0]]], requires_grad=True)
-    >>> found = nn.OT()(x, torch.tensor([[[3.0], [0.0]]]))
-    >>> found.cost.backward()
-    >>> found.cost.item(), x.grad.flatten().tolist()
+    >>> output = nn.OT()(x, torch.tensor([[[3.0], [0.0]]]))
+    >>> output.cost.backward()
+    >>> output.cost.item(), x.grad.flatten().tolist()
     (0.5, [0.0, -1.0])
     """
 
@@ -208,8 +208,8 @@ class _EntropicPlan(torch.autograd.Function):
     @once_differentiable("the gradient of a transport plan")
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         plan, n, m = ctx.saved_tensors
-        given = torch.where(_valid_mask(n, m, plan.shape), gradient, 0.0).contiguous().numpy()
-        left = kernels.project_gradients(plan.numpy(), given, n.numpy(), m.numpy(), ctx.threads)
+        plan_gradient = torch.where(_valid_mask(n, m, plan.shape), gradient, 0.0).contiguous().numpy()
+        left = kernels.project_gradients(plan.numpy(), plan_gradient, n.numpy(), m.numpy(), ctx.threads)
         return torch.from_numpy(left) / -ctx.epsilon, None, None, None
 
 

@@ -176,31 +176,31 @@ class PendingMatches:
     def add(self, some: list[BoundedMatch]) -> None:
         """Segments that have been seen now, those that stop earlier first, and of these the shorter ones."""
         for stop, those in groupby(some, key=lambda one: one.stop):
-            if kept := self._drop_containing(stop, list(those)):
-                self._waiting[stop] = kept
+            if remaining := self._drop_containing(stop, list(those)):
+                self._waiting[stop] = remaining
 
     def _drop_containing(self, stop: int, some: list[BoundedMatch]) -> list[_Candidate]:
         """Those of one stop that contain no nearer one, which has been seen by now."""
         for start in [start for start in self._nearest if start < stop - self.longest]:
             del self._nearest[start]
-        kept, new = [], {one.start: one for one in some}
+        remaining, new = [], {one.start: one for one in some}
         inside = _LAST_SORT_KEY
         for start in range(stop - 1, some[-1].start - 1, -1):
             self.n_comparisons += 1
             inside = min(inside, self._nearest.get(start, _LAST_SORT_KEY))
             if start in new and (nearness := _sort_key(new[start])) < inside:
                 inside = self._nearest[start] = nearness
-                kept.append((nearness, new[start]))
-        return kept
+                remaining.append((nearness, new[start]))
+        return remaining
 
-    def take_decided(self, seen: int, *, ended: bool = False) -> list[BoundedMatch]:
+    def take_decided(self, n_samples: int, *, ended: bool = False) -> list[BoundedMatch]:
         """Those that are certain when this many samples were seen, in the order in which they became so; once each."""
         decided: list[BoundedMatch] = []
-        while self._complete < seen - self.longest + 1:
+        while self._complete < n_samples - self.longest + 1:
             self._complete += 1
             decided += self._settle_stops({self._complete} & self._waiting.keys())
         if ended:
-            self._complete = seen
+            self._complete = n_samples
             decided += self._settle_stops(set(self._waiting))
         return decided
 

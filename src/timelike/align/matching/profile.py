@@ -64,7 +64,7 @@ class MatrixProfile(NamedTuple):
         places = np.flatnonzero(self.ids >= 0)
         return places[np.argsort(keys[places], kind="stable")]
 
-    def _take_nonoverlapping(self, groups: Any, k: int, made: Callable[[tuple[int, ...]], Any]) -> list[Any]:
+    def _take_nonoverlapping(self, groups: Any, k: int, make_match: Callable[[tuple[int, ...]], Any]) -> list[Any]:
         """Of groups of windows the first k of which no window overlaps one that was taken before."""
         taken: list[Any] = []
         free = np.ones(len(self.ids), bool)
@@ -73,7 +73,7 @@ class MatrixProfile(NamedTuple):
             if len(taken) == k:
                 break
             if all(free[place] for place in group):
-                taken.append(made(group))
+                taken.append(make_match(group))
                 for place in group:
                     free[max(0, place - self.size + 1) : place + self.size] = False
         return taken

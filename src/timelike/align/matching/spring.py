@@ -131,11 +131,11 @@ class Spring:
         if self.threshold is None:  # else it was adjusted after it was learned
             self.threshold = self.calibration_.threshold
 
-    def _reset(self, seen: int) -> None:
+    def _reset(self, n_seen: int) -> None:
         """No sample yet that a match may begin with, `seen` samples gone by."""
-        self._state = recurrence.StreamState.from_length(len(self._query), seen)
+        self._state = recurrence.StreamState.from_length(len(self._query), n_seen)
         self._tail = np.empty((0, self._query.shape[1]))
-        self._n_seen = seen
+        self._n_seen = n_seen
         self._pending = None if self._bounded_search is None else PendingMatches(self._bounded_search.longest)
 
     @property

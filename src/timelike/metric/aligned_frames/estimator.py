@@ -43,13 +43,13 @@ PAPER_PRESET: dict[str, Any] = {
         validation=0.2,
     ),
 }
-"""How TAP's paper trains, beside its own network."""
+"""The training of TAP's paper, for networks other than its own."""
 
 _ALIGNER_NAMES = tuple(name for name in ALIGNERS_BY_NAME if name != "tap")
 
 
 def _check_aligner(value: Any, name: str) -> Any:
-    """A word, an aligner that has a layer with a gradient, or a module."""
+    """Check `aligner`: a name, an aligner with a differentiable layer, or a module."""
     if isinstance(value, (nn.Module, *ALIGNER_LAYERS)):
         return value
     if isinstance(value, Aligner):
@@ -66,23 +66,23 @@ def _describe_aligner(aligner: Any) -> str:
 
 
 class AlignedFrames(AlignmentMetric):
-    """A perceptron of frames, learned through an aligner with a gradient that then compares the sequences.
+    """A perceptron of frames, trained through a differentiable aligner that compares the sequences.
 
     d(x, y) = aligner(h(x), h(y)), such as Lifted + SoftDTW (Su and Wen, "Temporal Alignment Prediction for Supervised
-    Representation Learning and Few-Shot Sequence Classification", ICLR 2022, table 1). In `TAP` a network predicts the
-    alignment; here an aligner computes it, and h is all that is learned.
+    Representation Learning and Few-Shot Sequence Classification", ICLR 2022, table 1). `TAP` predicts the alignment
+    with a network; here an aligner computes it, and only h is learned.
 
     Parameters
     ----------
     aligner : {"softdtw", "opw", "tcot", "sinkhorn"}, aligner or torch module
-        What aligns the frames. One with options is `tl.SoftDTW(gamma=0.1)`, `tl.OPW(…)` and so on. A module of your own
-        is copied; a model with one is not saved.
+        Aligns the frames. Pass `tl.SoftDTW(gamma=0.1)`, `tl.OPW(…)` and so on to set options. A module of your own is
+        copied, and the model cannot be saved.
     loss : str or loss of `timelike.metric.losses`
-        What is minimised over the distances of the sequences of a batch.
+        The loss over the distances of the sequences of a batch.
     supervision : {"labels", "episodes", "augmentation", "alignment"}, Labels, Episodes or SelfSupervision
-        What is learned from: classes; few-shot tasks; sequences and augmentations of them, without classes; or how
-        augmentations line up. The values of `timelike.metric` have options: `Episodes(n_way=5, k_shot=1)`.
-        Augmentations teach the alignment alone, so they need an aligner that has something to learn.
+        The training signal: classes; few-shot tasks; augmentations of the sequences, without classes; or the alignment
+        of augmentations. Pass a value of `timelike.metric` to set options: `Episodes(n_way=5, k_shot=1)`. Augmentations
+        train only the alignment, so they need an aligner with parameters.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
     n_per_class : int or None
@@ -157,12 +157,12 @@ class AlignedFrames(AlignmentMetric):
         if not supervision.joint and all(name.startswith("transformation.") for name in parameters):
             raise ValueError(
                 f"supervision={self.supervision!r} learns how to align, and aligner={self.aligner!r} has nothing to "
-                "learn: use tl.TAP, or learn the network for frames with supervision='labels'"
+                "learn: use tl.TAP, or train the network for frames with supervision='labels'"
             )
         return super()._make_objective(ready, targets)
 
     def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
-        # a module is copied, as training would change the one that was given
+        # a copy, because training would change the user's module
         return AlignedFramesNetwork(n_channels, aligner=copy.deepcopy(self.aligner), **self._frame_options())
 
     def _refuse_to_save(self) -> None:
@@ -175,7 +175,7 @@ class AlignedFrames(AlignmentMetric):
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
-        """Whether exchanging two sequences changes nothing."""
+        """Whether d(x, y) = d(y, x)."""
         if hasattr(self, "network_"):
             return bool(self.network_.symmetric)
         return not isinstance(self.aligner, nn.Module)

@@ -35,20 +35,20 @@ ALIGNER_LAYERS: dict[type[align.Aligner], Callable[..., nn.Module]] = {
 
 
 class AlignedFramesNetwork(AlignmentNetwork):
-    """d(x, y) = aligner(h(x), h(y)): HM+SoftDTW and its like (Su & Wen, TAP, ICLR 2022, table 1) are one line each.
+    """d(x, y) = aligner(h(x), h(y)), such as HM+SoftDTW (Su & Wen, TAP, ICLR 2022, table 1).
 
     Parameters
     ----------
     n_channels : int
-        Of the sequences.
+        Channels of the sequences.
     aligner : {"softdtw", "opw", "tcot", "sinkhorn", "tap"}, Aligner, DistanceNetwork or Module
-        An aligner, such as `tl.SoftDTW(gamma=0.1)`, stands for the layer of that name with the same options.
-        A module is called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and gives the distances
-        (item,), or a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.
+        An aligner, such as `tl.SoftDTW(gamma=0.1)`, selects the layer of that name with the same options. A module is
+        called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and returns the distances (item,), or
+        a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.
     hidden, n_outputs, normalize, transform, self_attention, front, strides
         The transformation h, see `FrameTransform`.
     symmetric : bool, optional
-        Whether a module of your own gives the same for y and x; the ones named above know.
+        Whether a module of your own is symmetric; needed only for such modules.
 
     Examples
     --------
@@ -79,8 +79,8 @@ class AlignedFramesNetwork(AlignmentNetwork):
                 f"aligner={aligner!r}: expected a module or one of {', '.join(map(repr, ALIGNERS_BY_NAME))}"
             )
         if not isinstance(aligner, (str, nn.Module, *ALIGNER_LAYERS)):
-            known = ", ".join(kind.__name__ for kind in ALIGNER_LAYERS)
-            raise TypeError(f"aligner={aligner!r}: expected a module, a word, or one of {known}, which have gradients")
+            names = ", ".join(kind.__name__ for kind in ALIGNER_LAYERS)
+            raise TypeError(f"aligner={aligner!r}: expected a module, a word, or one of {names}, which have gradients")
         self.transformation = FrameTransform(
             n_channels,
             hidden=hidden,
@@ -97,7 +97,7 @@ class AlignedFramesNetwork(AlignmentNetwork):
         self.symmetric = _is_symmetric(self.aligner) if symmetric is None else check_bool(symmetric, "symmetric")
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
-        """h of every frame, and what the aligner does with each sequence alone."""
+        """h of each frame, and the features of the aligner if it is a network."""
         frames, lengths = self.transformation(x, lengths), self.transformation.output_lengths(lengths).to(x.device)
         return (
             self.aligner.features(frames, lengths)
@@ -109,12 +109,12 @@ class AlignedFramesNetwork(AlignmentNetwork):
         """The aligner's distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
         if isinstance(self.aligner, DistanceNetwork):
             return self.aligner.pair_distances(x, y)
-        found = self.aligner(x.values, y.values, x.lengths, y.lengths)
-        distances: Tensor = found if isinstance(found, Tensor) else found.cost
+        output = self.aligner(x.values, y.values, x.lengths, y.lengths)
+        distances: Tensor = output if isinstance(output, Tensor) else output.cost
         return distances
 
     def distance_tile(self, x: Features, y: Features) -> Tensor:
-        """Side by side, every x with every y."""
+        """The distances of all pairs, (item of x, item of y), computed as one batch of pairs."""
         if isinstance(self.aligner, DistanceNetwork):
             return self.aligner.distance_matrix(x, y)
         first, second = (torch.arange(len(side), device=side.values.device) for side in (x, y))
@@ -122,7 +122,7 @@ class AlignedFramesNetwork(AlignmentNetwork):
         return self.pair_distances(*pairs).reshape(len(x), len(y))
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """Frames side by side, and a few matrices."""
+        """The frames of both sequences, and a few matrices."""
         if isinstance(self.aligner, DistanceNetwork):
             return self.aligner.numbers_per_pair(x_time, y_time)
         return 1 + 8 * x_time * y_time + (x_time + y_time) * self.transformation.n_outputs
@@ -130,17 +130,18 @@ class AlignedFramesNetwork(AlignmentNetwork):
     def align_pairs(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
         """Distances (item,), and the alignment (item, n, m).
 
-        Of soft-DTW the expected one, in which steps on the way count 1; of transport the plan with rows that sum to 1.
+        For soft-DTW the expected alignment, in which each step of the path counts 1; for transport the plan, with rows
+        that sum to 1.
         """
         if isinstance(self.aligner, AlignmentNetwork):
             return self.aligner.align_pairs(x, y)
-        given = x.values, y.values, x.lengths, y.lengths
+        padded_pair = x.values, y.values, x.lengths, y.lengths
         if isinstance(self.aligner, SoftDTW):
-            return self.aligner(*given), self.aligner.alignment(*given)
-        found = self.aligner(*given)
-        if not isinstance(found, TransportOutput):
-            raise TypeError(f"{type(self.aligner).__name__} gives distances only: it has no alignment to look at")
-        return found.cost, found.plan * x.lengths[:, None, None]
+            return self.aligner(*padded_pair), self.aligner.alignment(*padded_pair)
+        output = self.aligner(*padded_pair)
+        if not isinstance(output, TransportOutput):
+            raise TypeError(f"{type(self.aligner).__name__} gives distances only: it has no alignment to return")
+        return output.cost, output.plan * x.lengths[:, None, None]
 
     def plan(self, x: Features, y: Features) -> Tensor:
         """The alignment (item, n, m), whose entries sum to 1."""
@@ -150,8 +151,8 @@ class AlignedFramesNetwork(AlignmentNetwork):
 def _aligner_layer(aligner: Any) -> nn.Module:
     kind = ALIGNER_LAYERS.get(type(aligner))
     if kind is None:
-        found: nn.Module = aligner
-        return found
+        module: nn.Module = aligner
+        return module
     return kind(**{field.name: getattr(aligner, field.name) for field in fields(aligner) if field.init})
 
 

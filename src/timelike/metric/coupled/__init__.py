@@ -1,1 +1,1 @@
-"""The coupled GRU: estimator, network, and its dynamics without input."""
+"""The coupled GRU: estimator and network."""

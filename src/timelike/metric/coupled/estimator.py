@@ -1,4 +1,4 @@
-"""`CoupledGRU`: the distance of the states of two coupled GRUs that read one sequence each."""
+"""`CoupledGRU`: the distance between the states of two coupled GRUs that read one sequence each."""
 
 from __future__ import annotations
 
@@ -37,31 +37,30 @@ PAPER_PRESET: dict[str, Any] = {
         validation=0.2,
     ),
 }
-"""How the coupled GRU's paper trains, as far as it states that; also for `SiameseGRU`, its baseline."""
+"""The training of the coupled GRU's paper, as far as stated; also for its baseline `SiameseGRU`."""
 
 
 class CoupledGRU(LearnedMetric):
     """The distance ‖h_T − h'_T‖₂ of the last states of two GRUs that read one sequence each and are coupled.
 
-    Both share their weights and a gate c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc), by which each takes over some of
-    what is new in the other: (1 − c_t) n_t + c_t n'_t in place of a GRU's n_t. Sequences that are alike synchronise,
-    also when they look different at first (CGRU, under review at ICLR 2021). A pair has to be read together, so a
-    distance costs more than with `SiameseGRU`.
+    Both share their weights and a gate c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc), which mixes their new states:
+    (1 − c_t) n_t + c_t n'_t instead of a GRU's n_t. Alike sequences synchronise, even if they differ at first (CGRU,
+    under review at ICLR 2021). Pairs must be read together, so a distance costs more than with `SiameseGRU`.
 
-    Take `SiameseGRU` unless your own data say otherwise: it costs less, and `benchmarks.papers.cgru.coupling` has found
-    no task on which coupling helps. Reasons to take this one are `synchronization` and `lyapunov_exponent`.
+    Prefer `SiameseGRU` unless your own data show otherwise: it costs less, and `benchmarks.papers.cgru.coupling` found
+    no task on which coupling helps. Use `CoupledGRU` for `synchronization` and `lyapunov_exponent`.
 
     Parameters
     ----------
     hidden : int
-        Units.
+        Number of recurrent units.
     coupling_bias : float
-        b_hc at the start: 0 is the strongest coupling (c ≈ ½), large negative values none.
+        Initial b_hc: 0 is the strongest coupling (c ≈ ½), large negative values no coupling.
     coupling_penalty : float
-        Weight of the coupling in the loss, so that the two are coupled only where it pays.
+        Weight of the coupling penalty in the loss, which allows coupling only where it helps.
     penalty_term : {"gate", "norm"}
-        The penalty: the mean gate, that is c_t averaged over units, common steps and pairs; or ‖W_hc‖, as in
-        the paper, which says little of it: with `coupling_bias=0`, W_hc = 0 is c = ½.
+        The penalty: the mean gate, c_t averaged over units, common steps and pairs; or ‖W_hc‖, as in the paper, which
+        is a poor measure of coupling: with `coupling_bias=0`, W_hc = 0 means c = ½.
     sync : {"last", "mean"}
         Whether the distance is that of the last states or the mean over time.
     trainer : Trainer or None
@@ -75,8 +74,8 @@ class CoupledGRU(LearnedMetric):
     network_ : CoupledNetwork
         The torch module.
     history_ : History
-        Losses, validation scores, and of every step the mean gate of its pairs (`history_["coupling"]`) and ‖W_hc‖
-        (`history_["coupling_norm"]`), both with the weights that it began with.
+        Losses, validation scores, and for each step the mean gate of its pairs (`history_["coupling"]`) and ‖W_hc‖
+        (`history_["coupling_norm"]`), both before its update.
 
     Examples
     --------
@@ -143,9 +142,9 @@ class CoupledGRU(LearnedMetric):
         )
 
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
-        """How far the two states are from each other at every time, up to the end of the longer one.
+        """The distance between the two states at each time step, up to the end of the longer sequence.
 
-        Where the GRUs read frames of several steps, all steps of a frame have the same value.
+        If the GRUs read frames of several steps, all steps of a frame have the same value.
         """
         pair = self._validate_pair(x, y)
         with torch.no_grad():
@@ -154,13 +153,13 @@ class CoupledGRU(LearnedMetric):
         return np.asarray(apart.numpy()[self._pooling_matrix(longest).argmax(axis=0)], np.float64)
 
     def coupling(self, x: Any, y: Any) -> float:
-        """The mean gate of two sequences: 0 is no coupling, ½ the strongest, in which both have the same new state."""
+        """The mean gate of two sequences: 0 is no coupling, ½ the strongest, at which both get the same new state."""
         pair = self._validate_pair(x, y)
         with torch.no_grad():
             return float(self.network_.mean_gates(*pair))
 
     def _validate_pair(self, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Two sequences as the network takes them, and their lengths."""
+        """Validate two sequences and convert them to network input and lengths."""
         self._require_fitted()
         first, second = as_single_sequence(x, "x"), as_single_sequence(y, "y")
         self._validate_sides(first, second, ("x", "y"))
@@ -168,9 +167,9 @@ class CoupledGRU(LearnedMetric):
         return a, b, n, m
 
     def lyapunov_exponent(self, *, steps: int = 1000, random_state: RandomState = 0) -> float:
-        """The largest Lyapunov exponent of the map that the network makes without input; above 0 it is chaotic.
+        """The largest Lyapunov exponent of the network without input; above 0 the dynamics are chaotic.
 
-        Two coupled systems synchronise where the coupling exceeds half of it (Fujisaka and Yamada, 1983).
+        Two coupled systems synchronise if the coupling exceeds half of it (Fujisaka and Yamada, 1983).
         """
         self._require_fitted()
         return self.network_.lyapunov_exponent(steps=steps, random_state=random_state)

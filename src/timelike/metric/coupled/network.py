@@ -26,39 +26,38 @@ TangentMap = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class CoupledNetwork(DistanceNetwork):
-    """Two GRUs with shared weights and a coupling gate: each takes a share of the other's new state.
+    """Two GRUs with shared weights and a coupling gate that mixes their new states.
 
         r_t = σ(W_ir x_t + b_ir + W_hr h_{t−1} + b_hr)          z_t = σ(W_iz x_t + b_iz + W_hz h_{t−1} + b_hz)
         n_t = tanh(W_in x_t + b_in + r_t (W_hn h_{t−1} + b_hn))  c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc)
         h_t = (1 − z_t) ((1 − c_t) n_t + c_t n'_t) + z_t h_{t−1}
 
-    and the same for h' with the roles exchanged; the gate c_t is common to both. The distance is ‖h_T − h'_T‖₂, or with
+    and likewise for h' with the roles exchanged; both share the gate c_t. The distance is ‖h_T − h'_T‖₂, or with
     `sync="mean"` the mean of ‖h_t − h'_t‖₂ over time. So d(x, x) = 0, d(x, y) = d(y, x), and with c ≡ 0 both are
-    torch's GRU. Where one sequence is over (the paper has one length) its GRU holds its state, and the other goes on
-    uncoupled. Equations 8 to 13 of "Sequence metric learning as synchronization of recurrent neural networks" (under
-    review as a conference paper at ICLR 2021).
+    torch's GRU. When one sequence ends (the paper assumes equal lengths), its GRU keeps its state and the other
+    continues uncoupled. Equations 8 to 13 of "Sequence metric learning as synchronization of recurrent neural networks"
+    (under review as a conference paper at ICLR 2021).
 
     Parameters
     ----------
     n_channels : int
-        Of both sequences.
+        Channels of both sequences.
     hidden : int
         Size of a state.
     coupling_bias : float
-        Where b_hc starts. W_hc starts small (normal, deviation 0.1), so 0 is c ≈ ½, the strongest coupling there is;
+        Initial b_hc. W_hc starts small (normal, deviation 0.1), so 0 gives c ≈ ½, the strongest possible coupling;
         negative values start near the uncoupled GRU.
     sync : {"last", "mean"}
-        Which of the distances over time is the distance.
+        Whether the distance is that of the last states or the mean over time.
     coupling_penalty : float
-        Weight of the penalty in a loss.
+        Weight of the penalty in the loss.
     penalty_term : {"gate", "norm"}
-        The mean gate: c_t averaged over units, over the steps in which both sequences run, and over the pairs compared.
-        Or ‖W_hc‖, as in the paper, which says little of the coupling: W_hc = 0 is c = σ(b_hc), and c = ½ with b_hc = 0.
+        The mean gate: c_t averaged over units, the common steps of both sequences, and the pairs compared. Or ‖W_hc‖,
+        as in the paper, which is a poor measure of coupling: W_hc = 0 means c = σ(b_hc), and c = ½ with b_hc = 0.
     front : "strided" or None
-        Convolutions that read the sequences first, so that the GRUs have a quarter of the steps (see
-        `StridedConvolutions`).
+        Convolutions before the GRUs, which then read a quarter of the steps (see `StridedConvolutions`).
     strides : (int, int)
-        Of these.
+        Strides of these convolutions.
 
     >>> import torch
     >>> network = CoupledNetwork(3, hidden=8)
@@ -91,15 +90,15 @@ class CoupledNetwork(DistanceNetwork):
         def uniform(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape).uniform_(-within, within))
 
-        seen = n_channels if self.front is None else self.front.n_outputs
-        self.weight_ih, self.weight_hh = uniform(3 * hidden, seen), uniform(3 * hidden, hidden)
+        n_inputs = n_channels if self.front is None else self.front.n_outputs
+        self.weight_ih, self.weight_hh = uniform(3 * hidden, n_inputs), uniform(3 * hidden, hidden)
         self.bias_ih, self.bias_hh = uniform(3 * hidden), uniform(3 * hidden)
         self.weight_hc = nn.Parameter(0.1 * torch.randn(hidden, hidden))
         self.bias_hc = nn.Parameter(torch.full((hidden,), check_float(coupling_bias, "coupling_bias")))
 
     @classmethod
     def from_gru(cls, gru: nn.GRU, **options: Any) -> CoupledNetwork:
-        """A network with the weights of a GRU of one layer, to which it is equal while the gate is closed.
+        """A network with the weights of a one-layer GRU, equal to that GRU while the gate is closed.
 
         >>> gru = torch.nn.GRU(3, 8)
         >>> CoupledNetwork.from_gru(gru, coupling_bias=-100.0).hidden
@@ -115,7 +114,7 @@ class CoupledNetwork(DistanceNetwork):
         return network
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
-        """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
+        """W_i x + b_i of each step, (item, time, 3 hidden), plus the state biases of the reset and update gates."""
         if self.front is not None:
             x, lengths = self.front(x, lengths)
         inside = valid_mask(lengths, x.shape[1], x.device)
@@ -128,7 +127,7 @@ class CoupledNetwork(DistanceNetwork):
         return self._roll_out(x, y, rows=True).distances
 
     def distance_matrix(self, x: Features, y: Features) -> Tensor:
-        """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
+        """The distances of all pairs, (item of x, item of y); if y is x, each pair is rolled out once."""
         with self._disable_autocast():
             return autograd.matrix(
                 self._coupled_weights(),
@@ -138,15 +137,17 @@ class CoupledNetwork(DistanceNetwork):
             )
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """A number for a pair, or some of its states where a gradient is needed; in torch its gates."""
+        """One number for a pair, plus some states if gradients are needed, or its gates in torch."""
         return autograd.numbers_per_pair(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
 
     def training_distances(self, x: Features, y: Features, *, pairs_only: bool = False) -> DistanceOutput:
-        """The distances with `coupling_penalty` · the mean gate, so that coupling is used only where it pays."""
-        found = self._roll_out(x, y, rows=pairs_only)
-        gate = found.gates.mean() if len(found.gates) else found.gates.sum()  # a sequence alone is coupled to nothing
+        """The distances, with the penalty `coupling_penalty` · mean gate, which allows coupling only where it helps."""
+        rollout = self._roll_out(x, y, rows=pairs_only)
+        gate = (
+            rollout.gates.mean() if len(rollout.gates) else rollout.gates.sum()
+        )  # a sequence alone is coupled to nothing
         penalty = self.coupling_penalty * gate if self.penalty_term == "gate" else self.penalty()
-        return DistanceOutput(found.distances, penalty, {"coupling": gate.detach(), **self.logged_values()})
+        return DistanceOutput(rollout.distances, penalty, {"coupling": gate.detach(), **self.logged_values()})
 
     def penalty(self) -> Tensor | float:
         """`coupling_penalty` · ‖W_hc‖ for `penalty_term="norm"`; the mean gate needs pairs (`training_distances`)."""
@@ -160,9 +161,9 @@ class CoupledNetwork(DistanceNetwork):
         return {"coupling_norm": self.coupling_norm}
 
     def mean_gates(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
-        """The mean gate of each x and its y, (item,): c_t over units, and over the steps in which both run.
+        """The mean gate of each x and its y, (item,): c_t averaged over units and the common steps of both.
 
-        0 is two GRUs apart, ½ the strongest coupling, in which both have the same new state; 1 exchanges them.
+        0 is no coupling, ½ the strongest, at which both get the same new state; 1 exchanges the new states.
 
         >>> network = CoupledNetwork(1, hidden=4, coupling_bias=-100.0)
         >>> network.mean_gates(torch.zeros(1, 6, 1), torch.ones(1, 8, 1)).item() < 1e-6
@@ -176,7 +177,7 @@ class CoupledNetwork(DistanceNetwork):
         return float(torch.linalg.vector_norm(self.weight_hc.detach()))
 
     def synchronization(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
-        """‖h_t − h'_t‖ of each x and its y, (item, time); held where both are over.
+        """‖h_t − h'_t‖ of each x and its y, (item, time); constant after both have ended.
 
         >>> network = CoupledNetwork(1, hidden=4)
         >>> x, y = torch.zeros(1, 6, 1), torch.ones(1, 8, 1)
@@ -192,9 +193,9 @@ class CoupledNetwork(DistanceNetwork):
     def lyapunov_exponent(
         self, *, steps: int = 1000, discard: int = 100, starts: int = 16, random_state: RandomState = None
     ) -> float:
-        """The largest Lyapunov exponent, per step, of one GRU alone with zeros as its input.
+        """The largest Lyapunov exponent, per step, of one uncoupled GRU with zero input.
 
-        Below 0 states from different starts meet by themselves, above 0 they part (chaos) unless they are coupled.
+        Below 0, states from different starts converge; above 0, they diverge (chaos) unless coupled.
         The growth of a tangent vector is averaged over `steps` after `discard` others, and over random `starts`.
         """
         frozen = CoupledWeights(*(weight.detach() for weight in self._coupled_weights()))
@@ -208,11 +209,11 @@ class CoupledNetwork(DistanceNetwork):
         )
 
     def _disable_autocast(self) -> AbstractContextManager[Any]:
-        """Mixed precision would give states of one kind and gates of another, which no step can mix."""
+        """Disable mixed precision, which would give states and gates different dtypes."""
         return disable_autocast(self.weight_hh.device)
 
     def _input_bias(self) -> Tensor:
-        """Of every bias what does not act inside the reset: the rest of `bias_hh` is the cell's."""
+        """The biases added to the input: `bias_ih`, and `bias_hh` except its part inside the reset gate's product."""
         return self.bias_ih + F.pad(self.bias_hh[: 2 * self.hidden], (0, self.hidden))
 
     @property
@@ -244,7 +245,7 @@ def _gate_inputs(side: Features) -> autograd.GateInputs:
 
 
 def gru_map(cell: CoupledWeights[Tensor], inputs: Tensor) -> TangentMap:
-    """One step of an uncoupled GRU whose inputs (3 hidden,) never change, and its differential."""
+    """One step of an uncoupled GRU with constant inputs (3 hidden,), and its differential."""
     hidden = cell.recurrent.shape[1]
 
     def step(state: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
@@ -263,17 +264,17 @@ def gru_map(cell: CoupledWeights[Tensor], inputs: Tensor) -> TangentMap:
 def largest_lyapunov_exponent(
     step: TangentMap, like: Tensor, *, steps: int, n_discarded: int, n_starts: int, random_state: RandomState = None
 ) -> float:
-    """The largest Lyapunov exponent of a map of as many features as `like` has columns.
+    """The largest Lyapunov exponent of a map whose state has the columns, dtype and device of `like`.
 
         λ = lim 1/T Σ_t log ‖J(h_t) v_t‖,   v_{t+1} = J(h_t) v_t / ‖J(h_t) v_t‖
 
-    Benettin et al., "Lyapunov characteristic exponents for smooth dynamical systems", Meccanica 15, 1980: one tangent
-    vector turns towards the direction that grows fastest, whichever it was at first.
+    Benettin et al., "Lyapunov characteristic exponents for smooth dynamical systems", Meccanica 15, 1980: any initial
+    tangent vector turns towards the direction of fastest growth.
 
     >>> def halve(state, tangent):
     ...     return state / 2, tangent / 2
-    >>> found = largest_lyapunov_exponent(halve, torch.ones(1, 3), steps=10, n_discarded=0, n_starts=2, random_state=0)
-    >>> bool(np.isclose(found, np.log(0.5)))
+    >>> rate = largest_lyapunov_exponent(halve, torch.ones(1, 3), steps=10, n_discarded=0, n_starts=2, random_state=0)
+    >>> bool(np.isclose(rate, np.log(0.5)))
     True
     """
     rng = check_random_state(random_state)
@@ -285,7 +286,7 @@ def largest_lyapunov_exponent(
         tangent = tangent / torch.linalg.vector_norm(tangent, dim=1, keepdim=True)
         state, tangent = step(state, tangent)
         growth = torch.linalg.vector_norm(tangent, dim=1)
-        if not bool(growth.all()):  # everything has collapsed onto one point
+        if not bool(growth.all()):  # all states have collapsed onto one point
             return -np.inf
         total += float(growth.log().mean()) if t >= n_discarded else 0.0
     return total / steps

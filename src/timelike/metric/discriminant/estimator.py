@@ -1,4 +1,4 @@
-"""`Discriminant`: a metric learned in closed form from classes, over the vectors of any encoder."""
+"""`Discriminant`: a metric learned in closed form from classes, on the vectors of any encoder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTION_GRIDS: dict[TargetClasses, list[DiscriminantOptions]] = {
     "both": option_grid([0.5], [0.05, 0.1, 0.2]),
     "open": option_grid([0.0, 0.1, 0.2, 0.35], [0.05, 0.1, 0.2, 0.4]),
 }
-# of the same grids, where classes are too few to hold some out
+# the choice from each grid if there are too few classes to hold some out
 _DEFAULT_OPTIONS: dict[TargetClasses, DiscriminantOptions] = {
     "known": DiscriminantOptions(1.0, 0.1),
     "both": DiscriminantOptions(0.5, 0.1),
@@ -35,46 +35,46 @@ _DEFAULT_OPTIONS: dict[TargetClasses, DiscriminantOptions] = {
 
 
 class Discriminant(ProjectedEncoder):
-    """A supervised linear metric over the vectors of an encoder, learned in a second.
+    """A supervised linear metric on the vectors of an encoder, learned in about a second.
 
         d(x, y)² = σ ‖u(x) − u(y)‖² + (1 − σ) ‖v(x) − v(y)‖²,   u = Cz / ‖Cz‖,   v = Aᵀz / ‖Aᵀz‖
 
-    z are the standardized features of the encoder along their principal axes, from a centre in which every class counts
-    about as much as any other (w_k = n_k / (n_k + 3)): directions are compared, and from the mean of all items those of
-    a class that has most of them would be noise. A = W R whitens twice. W = diag(1/√(v_k + φ v̄)) does so as the
-    variances v_k say, of mean v̄, where the floor φ keeps small ones small. R Rᵀ = ((1 − γ) S_w + γ s̄ I)⁻¹ whitens what
-    members of one class differ in: S_w, of mean variance s̄, is their scatter after W, shrunk by γ. C = M A Aᵀ are class
-    directions, discriminant scores, with the centred means M of the classes. Class directions use φ = 0.3 and γ = 0.1;
-    all directions φ = 1 and `shrinkage_`. (Fisher, 1936; Friedman, "Regularized discriminant analysis", 1989;
+    z are the standardized features of the encoder along their principal axes, relative to a centre in which all classes
+    have similar weight (w_k = n_k / (n_k + 3)). Only directions are compared; seen from the mean of all items, the
+    directions of a dominant class would be noise. A = W R whitens twice. W = diag(1/√(v_k + φ v̄)) whitens by the
+    variances v_k with mean v̄; the floor φ keeps small variances small. R Rᵀ = ((1 − γ) S_w + γ s̄ I)⁻¹ whitens the
+    differences within classes: S_w, with mean variance s̄, is their scatter after W, shrunk by γ. C = M A Aᵀ are class
+    directions, or discriminant scores, with the centred class means M. Class directions use φ = 0.3 and γ = 0.1; all
+    directions use φ = 1 and `shrinkage_`. (Fisher, 1936; Friedman, "Regularized discriminant analysis", 1989;
     within-class whitening and the cosine: Hatch, Kajarekar and Stolcke, "Within-class covariance normalization", 2006.)
-    All is computed from products of sequences, of which there are fewer than features, in closed form: nothing is
-    trained.
+    Everything is computed in closed form from products of sequences, which are fewer than features; there is no
+    iterative training.
 
-    Use it wherever there are labels: to search, to verify, to classify by neighbours. Class directions are best for
-    classes that were learned, and know little of others, for which all directions are needed: say with `classes` what
-    will be asked. Where alignment in time tells new classes apart, `Fused([tl.DTW(normalize="length"),
-    tl.Discriminant(classes="open")])` is better than either on the mean, and not with every data set.
+    Use it wherever there are labels: for search, verification and nearest-neighbour classification. Class directions
+    are best for the classes of `fit`; other classes need all directions. Set `classes` to the classes that will be
+    compared. If alignment in time distinguishes new classes, `Fused([tl.DTW(normalize="length"),
+    tl.Discriminant(classes="open")])` is better than either on average, though not on every data set.
 
     Parameters
     ----------
     encoder : Encoder or None
-        None for `Rocket`. A fitted one is used as it is; of another, `fit` fits a copy.
+        None for `Rocket`. A fitted encoder is used as it is; `fit` fits a copy of an unfitted one.
     classes : {"both", "known", "open"}
-        Which classes will be compared: `"known"` those of `fit` only (σ = 1), `"open"` others than these, as in
-        verification (σ and γ by classes that are held out), `"both"` (σ = ½, γ by classes that are held out).
+        The classes that will be compared: `"known"`, those of `fit` only (σ = 1); `"open"`, other classes, as in
+        verification (σ and γ selected on held-out classes); `"both"` (σ = ½, γ selected on held-out classes).
     n_features : int
-        Most axes, the principal ones, of which all directions are kept; there are as many class directions as classes.
+        Maximum number of principal axes for all directions; there is one class direction per class.
     random_state : int, Generator or None
-        Repeats the default encoder, which classes are held out, and what is drawn of very many sequences.
+        Seed of the default encoder, the held-out classes, and the sample drawn from very large data.
 
     Attributes
     ----------
     encoder_ : Encoder
-        The fitted one.
+        The fitted encoder.
     share_, shrinkage_ : float
         σ, and the γ of all directions.
     classes_ : array
-        The classes it learned from; empty after `fit_pairs`.
+        The classes of `fit`; empty after `fit_pairs`.
 
     Examples
     --------
@@ -106,39 +106,39 @@ class Discriminant(ProjectedEncoder):
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences and their classes: `y`, or the labels that X carries."""
+        """Learn from sequences and their classes: `y`, or the labels of X."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
             codes = self._class_codes(sequences, y)
             basis, along = self._fit_axes(sequences)
             rng = check_random_state(self.random_state)
-            found = (
+            selected = (
                 select_options(along, codes, _OPTION_GRIDS[self.classes], self.n_features, rng)
                 or _DEFAULT_OPTIONS[self.classes]
             )
             centred = basis.shift_origin(class_center(along, codes))
-            self._fit_projections(centred, along, class_scatter(along, codes), found)
+            self._fit_projections(centred, along, class_scatter(along, codes), selected)
         return self
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
-        """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
+        """Learn from pairs of positions in X, (pair, 2), and whether the two are alike, `same` (pair,).
 
-        S_w is that of the differences of pairs that are alike; class directions are those along which the others
-        differ more. Nothing is held out.
+        S_w is the scatter of the differences of alike pairs; class directions are those along which other pairs differ
+        more. Nothing is held out.
         """
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
-            given, alike = validate_pair_labels(pairs, same, len(sequences))
+            positions, alike = validate_pair_labels(pairs, same, len(sequences))
             self.classes_ = np.empty(0, np.int64)
             basis, along = self._fit_axes(sequences)
-            self._fit_projections(basis, along, pair_scatter(along, given, alike), _DEFAULT_OPTIONS[self.classes])
+            self._fit_projections(basis, along, pair_scatter(along, positions, alike), _DEFAULT_OPTIONS[self.classes])
         return self
 
     def _fit_projections(
-        self, basis: PrincipalBasis, along: Floats, scatter: Scatter, found: DiscriminantOptions
+        self, basis: PrincipalBasis, along: Floats, scatter: Scatter, selected: DiscriminantOptions
     ) -> None:
-        self.share_, self.shrinkage_ = found
-        if not np.abs(scatter.means).sum() > 0:  # pairs that are not alike differ no more than those that are
+        self.share_, self.shrinkage_ = selected
+        if not np.abs(scatter.means).sum() > 0:  # other pairs differ no more than alike ones
             self.share_ = 0.0
         variances = (along**2).mean(axis=0)
         by_class = class_directions(variances, scatter) if self.share_ > 0 else along[:0].T
@@ -146,7 +146,7 @@ class Discriminant(ProjectedEncoder):
         self._set_projections(basis, [(self.share_, by_class), (1 - self.share_, by_all)])
 
     def _class_codes(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
-        """The class of every sequence, as a number."""
+        """The class of each sequence, as an integer."""
         labels = self._validate_classes(sequences, y, "use EmbeddingRegressor")
         self.classes_, codes = encode_classes(labels, "; WhitenedCosine learns without classes, fit_pairs from pairs")
         return codes

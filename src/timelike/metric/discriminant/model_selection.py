@@ -1,4 +1,4 @@
-"""Selection of the options of `Discriminant` on held-out classes: the share of class directions, and shrinkage."""
+"""Selection of the options of `Discriminant` on held-out classes: the weight of class directions, and shrinkage."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..targets import balanced_subset
 from .principal_axes import Floats
 from .scatter import all_directions, class_center, class_directions, class_scatter, normalize_rows
 
-_N_ROUNDS = 4  # in each of which some classes are held out
-_MAX_SEQUENCES = 600  # sequences to choose by
-_MIN_CLASSES = 2  # classes that must be left to learn from, and held out
+_N_ROUNDS = 4  # each holds out some classes
+_MAX_SEQUENCES = 600  # sequences used for the selection
+_MIN_CLASSES = 2  # minimum number of training classes and of held-out classes
 
 
 class DiscriminantOptions(NamedTuple):
-    """What is chosen: the share of class directions in squared distances, and how far scatter is shrunk."""
+    """The selected options: the weight of class directions in squared distances, and the shrinkage of the scatter."""
 
     share: float
     shrinkage: float
@@ -34,16 +34,20 @@ def select_options(
     most: int,
     rng: np.random.Generator,
 ) -> DiscriminantOptions | None:
-    """The choice under which pairs of one held-out class are nearest before all others; None of too few classes.
+    """The choice that best separates pairs within held-out classes from other pairs; None for too few classes.
 
-    By the area under the ROC curve, the mean over rounds in each of which a third of the classes are held out.
+    The score is the mean area under the ROC curve over rounds that each hold out a third of the classes.
     """
-    every, judged = list(choices), []
+    every, round_scores = list(choices), []
     if len(every) == 1:
         return every[0]
-    for held in _held_out_masks(codes, rng):
-        judged.append(_score_options(coordinates[~held], codes[~held], coordinates[held], codes[held], every, most))
-    return every[int(np.argmax(np.mean(judged, axis=0)))] if judged else None
+    for held_out in _held_out_masks(codes, rng):
+        round_scores.append(
+            _score_options(
+                coordinates[~held_out], codes[~held_out], coordinates[held_out], codes[held_out], every, most
+            )
+        )
+    return every[int(np.argmax(np.mean(round_scores, axis=0)))] if round_scores else None
 
 
 def option_grid(shares: Iterable[float], shrinkages: Iterable[float]) -> list[DiscriminantOptions]:
@@ -56,7 +60,7 @@ def option_grid(shares: Iterable[float], shrinkages: Iterable[float]) -> list[Di
 
 
 def _held_out_masks(codes: NDArray[np.int64], rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
-    """Rounds of a third of the classes, every class about as often; only classes in which there are pairs."""
+    """Masks that each hold out a third of the classes, each class about equally often; only classes with pairs."""
     several = np.flatnonzero(np.bincount(codes) > 1)
     size = max(_MIN_CLASSES, len(several) // 3)
     if len(several) < size + _MIN_CLASSES:
@@ -68,40 +72,40 @@ def _held_out_masks(codes: NDArray[np.int64], rng: np.random.Generator) -> Itera
 
 
 def _score_options(
-    known: Floats,
+    training: Floats,
     codes: NDArray[np.int64],
-    held: Floats,
+    held_out: Floats,
     held_codes: NDArray[np.int64],
     every: list[DiscriminantOptions],
     most: int,
 ) -> list[float]:
-    """The area under the curve of each choice, learned from known classes, in pairs of the others."""
-    keep, ask = (balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
-    along, asked = _project_principal(known[keep], held[ask])
-    kept_codes = np.unique(codes[keep], return_inverse=True)[1]
-    scatter = class_scatter(along, kept_codes)
-    asked = asked - class_center(along, kept_codes)
-    first, second = np.triu_indices(len(ask), 1)
-    same = held_codes[ask][first] == held_codes[ask][second]
+    """The area under the ROC curve of each choice, fitted on training classes and scored on held-out pairs."""
+    training_subset, query_subset = (balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
+    along, queries = _project_principal(training[training_subset], held_out[query_subset])
+    training_codes = np.unique(codes[training_subset], return_inverse=True)[1]
+    scatter = class_scatter(along, training_codes)
+    queries = queries - class_center(along, training_codes)
+    first, second = np.triu_indices(len(query_subset), 1)
+    same = held_codes[query_subset][first] == held_codes[query_subset][second]
     variances = (along**2).mean(axis=0)
-    by_class = pdist(normalize_rows(asked @ class_directions(variances, scatter)), "sqeuclidean")
+    by_class = pdist(normalize_rows(queries @ class_directions(variances, scatter)), "sqeuclidean")
     by_all = {}
     for shrinkage in {choice.shrinkage for choice in every}:
         directions = all_directions(variances, scatter, shrinkage, most)
-        by_all[shrinkage] = pdist(normalize_rows(asked[:, : len(directions)] @ directions), "sqeuclidean")
+        by_all[shrinkage] = pdist(normalize_rows(queries[:, : len(directions)] @ directions), "sqeuclidean")
     return [pair_auc(c.share * by_class + (1 - c.share) * by_all[c.shrinkage], same) for c in every]
 
 
-def _project_principal(known: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """Both along the principal axes of the known ones: held-out items must not influence them."""
-    mean = known.mean(axis=0)
-    left, sizes, right = np.linalg.svd(known - mean, full_matrices=False)
-    kept = sizes > 1e-5 * sizes[0]
-    return left[:, kept] * sizes[kept], (others - mean) @ right[kept].T
+def _project_principal(training: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Project both sets on the principal axes of the training set, which held-out items must not influence."""
+    mean = training.mean(axis=0)
+    left, sizes, right = np.linalg.svd(training - mean, full_matrices=False)
+    significant = sizes > 1e-5 * sizes[0]
+    return left[:, significant] * sizes[significant], (others - mean) @ right[significant].T
 
 
 def pair_auc(distances: Floats, same: NDArray[np.bool_]) -> float:
-    """How often a pair that is alike is nearer than one that is not, ties half: the area under the ROC curve.
+    """The area under the ROC curve: the probability that an alike pair is nearer than another pair, ties half.
 
     >>> pair_auc(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
     0.5

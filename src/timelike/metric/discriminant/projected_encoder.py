@@ -1,4 +1,4 @@
-"""The base of linear metrics over an encoder: its vectors, projected, each part of length 1, compared."""
+"""`ProjectedEncoder`: the base class of linear metrics on the vectors of an encoder."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ from ...sequences import Sequences
 from .principal_axes import Floats, PrincipalBasis, fit_principal_axes
 from .scatter import normalize_rows
 
-_BLOCK_SEQUENCES = (
-    1 << 7
-)  # sequences whose vectors, thousands of numbers each and in double precision, are there at a time
+_BLOCK_SEQUENCES = 1 << 7  # sequences encoded at once: vectors have thousands of numbers in double precision
 
 
 def _check_encoder(value: Any, name: str) -> Encoder | None:
-    given = components.unfreeze(value)
-    if given is not None and not isinstance(given, Encoder):
+    encoder = components.unfreeze(value)
+    if encoder is not None and not isinstance(encoder, Encoder):
         raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.Rocket(), or None")
-    return given
+    return encoder
 
 
 def _default_encoder(word: Any) -> Any:
@@ -35,9 +33,9 @@ def _default_encoder(word: Any) -> Any:
 
 
 class ProjectedEncoder(Encoder):
-    """The vectors of an encoder, standardized and projected: parts of length 1, the squares of whose distances add up.
+    """The standardized and projected vectors of an encoder: parts of length 1, whose squared distances are summed.
 
-    A subclass learns `mean_`, `weight_`, `shares_` and `projections_`: a share and a projection for each part.
+    A subclass learns `mean_`, `weight_`, `shares_` and `projections_`: a weight and a projection for each part.
     """
 
     encoder = options.Option(_check_encoder, from_word=_default_encoder)
@@ -60,15 +58,15 @@ class ProjectedEncoder(Encoder):
         return {"encoder": Rocket(n_features=60, random_state=0)}
 
     def _takes_missing(self) -> bool:
-        found = getattr(self, "encoder_", None) or components.unfreeze(_default_encoder(self.encoder))
-        return isinstance(found, Encoder) and found._takes_missing()
+        encoder = getattr(self, "encoder_", None) or components.unfreeze(_default_encoder(self.encoder))
+        return isinstance(encoder, Encoder) and encoder._takes_missing()
 
     def _fit_axes(self, sequences: Sequences) -> tuple[PrincipalBasis, Floats]:
-        """Take the encoder as it is, or fit a copy; the axes of its vectors, and the vectors along them."""
-        given = components.unfreeze(self.encoder)
-        if given is None:
-            given = _default_encoder(None).set_params(random_state=self.random_state)
-        self.encoder_ = components.fitted_copy(given, sequences)
+        """Use the fitted encoder, or fit a copy; return the axes of its vectors and their coordinates."""
+        encoder = components.unfreeze(self.encoder)
+        if encoder is None:
+            encoder = _default_encoder(None).set_params(random_state=self.random_state)
+        self.encoder_ = components.fitted_copy(encoder, sequences)
         self.encoder_._refuse_frame(sequences.frame, "X")
         if len(sequences) < 2:
             raise ValueError("X holds one sequence (n_samples=1): expected at least two, which can differ")
@@ -76,11 +74,11 @@ class ProjectedEncoder(Encoder):
         return fit_principal_axes(vectors, check_random_state(self.random_state))
 
     def _set_projections(self, basis: PrincipalBasis, maps: list[tuple[float, Floats]]) -> None:
-        """What answers need, in single precision on disk; parts without a share are left out."""
+        """Set the fitted attributes, projections in single precision; parts with weight 0 are dropped."""
         self.mean_, self.weight_ = basis.mean, basis.weight
-        kept = [(share, basis.axes[:, : len(some)] @ some) for share, some in maps if share > 0]
-        self.shares_ = [float(share) for share, _ in kept]
-        self.projections_ = [_scale_projection(projection).astype(np.float32) for _, projection in kept]
+        weighted_parts = [(share, basis.axes[:, : len(some)] @ some) for share, some in maps if share > 0]
+        self.shares_ = [float(share) for share, _ in weighted_parts]
+        self.projections_ = [_scale_projection(projection).astype(np.float32) for _, projection in weighted_parts]
         self._derive_attributes()
 
     def _derive_attributes(self) -> None:
@@ -93,16 +91,16 @@ class ProjectedEncoder(Encoder):
         )
 
     def _project_vectors(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-        """In double precision, then rounded, so that no bit depends on the other items in the batch."""
+        """Project in double precision and round, so that results do not depend on the other items in the batch."""
         centred = vectors.astype(np.float64) - self.mean_
-        found = [
+        parts = [
             np.sqrt(share) * normalize_rows(centred @ some)
             for share, some in zip(self.shares_, self.weighted_projections_, strict=True)
         ]
-        return np.asarray(np.concatenate(found, axis=1), np.float32)
+        return np.asarray(np.concatenate(parts, axis=1), np.float32)
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
-        """In single precision: lengths are 1, and products of a few digits less are as good."""
+        """Add the nodes in single precision, which is enough for vectors of length 1."""
         centred = graph.add("Sub", add_encoder(graph, self.encoder_, x), graph.constant(self.mean_))
         parts = []
         for share, some in zip(self.shares_, self.weighted_projections_, strict=True):
@@ -115,7 +113,7 @@ class ProjectedEncoder(Encoder):
         self.encoder_._require_stream()
 
     def stream(self) -> Stream:
-        """One new sample in, the vector of everything so far out, where the encoder has a stream."""
+        """A stream that returns the vector of all samples so far after each new sample, if the encoder supports it."""
         self._require_stream()
         return _ProjectedStream(self.encoder_.stream(), self)
 
@@ -125,12 +123,12 @@ class _ProjectedStream(Stream):
         self._inner, self._metric = inner, metric
 
     def push(self, sample: Any) -> NDArray[np.float32]:
-        """The vector (feature,) with this sample."""
+        """Add a sample and return the vector of all samples so far, (feature,)."""
         vector = self._inner.push(sample)
         self.n_samples += 1
         return np.asarray(self._metric._project_vectors(vector[None])[0])
 
 
 def _scale_projection(projection: Floats) -> Floats:
-    """Lengths do not count, and float32 should hold the numbers."""
+    """Scale to a maximum of 1, to fit float32; lengths do not matter."""
     return projection / max(float(np.abs(projection).max()), float(np.finfo(np.float64).tiny))

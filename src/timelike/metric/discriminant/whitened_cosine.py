@@ -1,4 +1,4 @@
-"""`WhitenedCosine`: the cosine distance of whitened vectors of an encoder, fitted without labels."""
+"""`WhitenedCosine`: the cosine distance of the whitened vectors of an encoder, fitted without labels."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from .scatter import whitening_scales
 
 
 class WhitenedCosine(ProjectedEncoder):
-    """The distance of whitened vectors of an encoder, each of length 1: what `Discriminant` is without classes.
+    """The distance of whitened vectors of an encoder, normalized to length 1: `Discriminant` without classes.
 
         d(x, y) = ‖u(x) − u(y)‖,   u(x) = z / ‖z‖,   z_k = a_k · (f(x) − m) / √(v_k + φ v̄)
 
     f are the standardized features of the encoder, m their mean, a_k their principal axes and v_k the variances along
-    these, of mean v̄: with φ = 0 all directions count the same, with φ = ∞ as they vary. The square is twice one minus
-    the cosine (whitening: Jégou and Chum, "Negative evidences and co-occurrences in image retrieval", 2012).
+    them, with mean v̄. φ = 0 gives all directions the same weight, φ = ∞ weights them by their variance. The squared
+    distance is 2 (1 − cosine) (whitening: Jégou and Chum, "Negative evidences and co-occurrences in image retrieval",
+    2012).
 
-    For sequences without labels, to search in or to cluster. With labels `Discriminant` is far better.
+    Use it to search or cluster sequences without labels. With labels, `Discriminant` is far better.
 
     Parameters
     ----------
     encoder : Encoder or None
-        None for `Rocket`. A fitted one is used as it is; of another, `fit` fits a copy.
+        None for `Rocket`. A fitted encoder is used as it is; `fit` fits a copy of an unfitted one.
     floor : float
         φ. The default was chosen on six development sets.
     n_features : int
-        Most dimensions that are kept: the principal ones.
+        Maximum number of principal axes.
     random_state : int, Generator or None
-        Repeats the default encoder, and what is drawn of very many sequences.
+        Seed of the default encoder and of the sample drawn from very large data.
 
     Attributes
     ----------
     encoder_ : Encoder
-        The fitted one.
+        The fitted encoder.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class WhitenedCosine(ProjectedEncoder):
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences how their vectors vary; no labels are needed."""
+        """Learn the mean and principal axes of the vectors of X; `y` is ignored."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
             basis, coordinates = self._fit_axes(sequences)

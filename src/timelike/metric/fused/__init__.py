@@ -1,1 +1,1 @@
-"""Several metrics as one: distances calibrated on held-out pairs, and their sum."""
+"""`Fused`: the sum of several metrics, calibrated on held-out pairs."""

@@ -1,4 +1,4 @@
-"""The nearest under a sum of metrics: cheap ones first, the others only where a sequence may still be nearest."""
+"""Nearest-neighbour search under a sum of metrics: expensive terms are computed only for remaining candidates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...align.gallery import smallest_positions
 if TYPE_CHECKING:
     from .estimator import Fused
 
-_INITIAL_CANDIDATES = 32  # candidates that are compared in full before any is given up; twice as many every time after
+_INITIAL_CANDIDATES = 32  # candidates compared in full in the first round; each round doubles them
 
 
 class PrecomputedItems(NamedTuple):
-    """What each metric knows of some sequences, how many they are, and what their distances are computed in."""
+    """The precomputed items of each metric for some sequences, their number, and the dtype of their distances."""
 
     parts: list[Any]
     size: int
@@ -26,16 +26,16 @@ class PrecomputedItems(NamedTuple):
 
 
 def nearest_by_bounds(
-    metric: Fused, asked: PrecomputedItems, known: PrecomputedItems, k: int, cheap: list[int], threads: int
+    metric: Fused, queries: PrecomputedItems, references: PrecomputedItems, k: int, cheap: list[int], threads: int
 ) -> Matches:
-    """The k nearest of every query, exactly: no part of the sum is negative, so that some of it is a lower bound."""
-    shape, dtype = (asked.size, known.size), np.result_type(asked.dtype, known.dtype)
-    terms = {number: metric._metric_term(number, asked, known, shape, dtype, threads) for number in cheap}
+    """The exact k nearest items of each query; all terms are nonnegative, so partial sums are lower bounds."""
+    shape, dtype = (queries.size, references.size), np.result_type(queries.dtype, references.dtype)
+    terms = {number: metric._metric_term(number, queries, references, shape, dtype, threads) for number in cheap}
     rows = []
-    for row in range(asked.size):
-        own = metric._select_items(asked, np.array([row]))
+    for row in range(queries.size):
+        own = metric._select_items(queries, np.array([row]))
         rows.append(
-            _search_query(metric, own, known, k, {one: term[row] for one, term in terms.items()}, dtype, threads)
+            _search_query(metric, own, references, k, {one: term[row] for one, term in terms.items()}, dtype, threads)
         )
     return Matches(np.stack([ids for ids, _ in rows]), np.stack([distances for _, distances in rows]))
 
@@ -43,23 +43,23 @@ def nearest_by_bounds(
 def _search_query(
     metric: Fused,
     query: PrecomputedItems,
-    known: PrecomputedItems,
+    references: PrecomputedItems,
     k: int,
     cheap: dict[int, NDArray[np.float64]],
     dtype: np.dtype[Any],
     threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Candidates in the order of their bounds, until the next bound is beyond the k-th of those compared in full."""
-    bounds = sum(cheap.values(), np.zeros(known.size)).astype(dtype)
+    """Compare candidates in order of their bounds, until the next bound exceeds the k-th full distance."""
+    bounds = sum(cheap.values(), np.zeros(references.size)).astype(dtype)
     order = np.argsort(bounds, kind="stable")
-    totals = np.full(known.size, np.inf, dtype)
+    totals = np.full(references.size, np.inf, dtype)
     begin, step = 0, max(_INITIAL_CANDIDATES, 2 * k)
-    while begin < known.size:
+    while begin < references.size:
         if begin >= k and bounds[order[begin]] > np.partition(totals[order[:begin]], k - 1)[k - 1]:
             break
         some = np.sort(order[begin : begin + step])
         totals[some] = _total_distances(
-            metric, query, metric._select_items(known, some), {n: t[some] for n, t in cheap.items()}, threads
+            metric, query, metric._select_items(references, some), {n: t[some] for n, t in cheap.items()}, threads
         )
         begin, step = begin + step, 2 * step
     refuse_nonfinite(totals[None, order[:begin]], ("queries", "X"), columns=order[None, :begin])
@@ -68,11 +68,19 @@ def _search_query(
 
 
 def _total_distances(
-    metric: Fused, query: PrecomputedItems, known: PrecomputedItems, cheap: dict[int, NDArray[np.float64]], threads: int
+    metric: Fused,
+    query: PrecomputedItems,
+    references: PrecomputedItems,
+    cheap: dict[int, NDArray[np.float64]],
+    threads: int,
 ) -> NDArray[np.float64]:
-    """All parts added up in their order, as when all distances are computed: so that not a bit differs."""
-    dtype, total = np.result_type(query.dtype, known.dtype), np.zeros(known.size)
+    """Add all terms in the order of the metrics, so that results are bit-equal to the full matrix."""
+    dtype, total = np.result_type(query.dtype, references.dtype), np.zeros(references.size)
     for number in range(len(metric.metrics_)):
         own = cheap.get(number)
-        total += metric._metric_term(number, query, known, (1, known.size), dtype, threads)[0] if own is None else own
+        total += (
+            metric._metric_term(number, query, references, (1, references.size), dtype, threads)[0]
+            if own is None
+            else own
+        )
     return total

@@ -1,4 +1,4 @@
-"""From distances of several metrics to the log-odds of being alike: a scale and a weight for each."""
+"""Calibration of several metrics: scales and weights that turn distances into the log-odds of being alike."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from scipy.optimize import minimize
 
 Floats = NDArray[np.float64]
 
-EQUAL_WEIGHT_PENALTY = (
-    0.4  # towards equal weights, divided by the number of pairs of classes; the loss of a guess is log 2
-)
+# strength of the pull towards equal weights, divided by the number of pairs of classes; the loss of a guess is log 2
+EQUAL_WEIGHT_PENALTY = 0.4
 
 
 class HeldOutPairs(NamedTuple):
-    """Pairs of a round that nothing was learned from."""
+    """The held-out pairs of a round."""
 
     distances: Floats
     """(pair, metric)."""
@@ -25,7 +24,7 @@ class HeldOutPairs(NamedTuple):
 
 
 class FusionWeights(NamedTuple):
-    """P(alike) = 1 / (1 + exp(Σ_m w_m log(1 + d_m / s_m) − b)) where half of the pairs are alike."""
+    """P(alike) = 1 / (1 + exp(Σ_m w_m log(1 + d_m / s_m) − b)), assuming that half of the pairs are alike."""
 
     scales: Floats
     weights: Floats
@@ -33,11 +32,11 @@ class FusionWeights(NamedTuple):
 
 
 def fit_fusion_weights(rounds: list[HeldOutPairs], n_classes: int) -> FusionWeights:
-    """First each metric alone, then weights v_m ≥ 0 of their log-odds, drawn to each other: + κ Σ (v_m − v̄)².
+    """Fit each metric alone, then weights v_m ≥ 0 of their log-odds with the penalty κ Σ (v_m − v̄)².
 
-    What is known of new classes comes from pairs of classes, so κ is the smaller the more of these there are. Rounds
-    count the same, and in each what is alike and what is not. Certainty ends with the number of sequences N: no pair
-    counts as alike with more than 1 − 1/(N + 2) (Platt, 1999).
+    Evidence about new classes comes from pairs of classes, so κ falls with the number of such pairs. All rounds have
+    the same weight, and so do the alike and the other pairs of a round. Targets are smoothed: with N sequences, the
+    probability of an alike pair is 1 − 1/(N + 2) (Platt, 1999).
     """
     distances = np.concatenate([one.distances for one in rounds])
     same = np.concatenate([one.same for one in rounds])
@@ -48,7 +47,7 @@ def fit_fusion_weights(rounds: list[HeldOutPairs], n_classes: int) -> FusionWeig
     scales[scales <= 0] = 1.0
     terms = np.log1p(distances / scales)
     alone = np.array([_fit_logistic(term[:, None], same, counts, doubt, 0.0)[1][0] for term in terms.T])
-    if not alone.any():  # no metric knows anything
+    if not alone.any():  # no metric is informative
         alone[:] = 1.0
     offset, shares = _fit_logistic(terms * alone, same, counts, doubt, pull)
     weights = alone * shares
@@ -74,5 +73,5 @@ def _fit_logistic(
 
     n = terms.shape[1]
     start = np.concatenate([[np.median(terms.mean(axis=1))], np.full(n, 1 / n)])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None)] + [(0, None)] * n).x
-    return float(found[0]), found[1:]
+    solution = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None)] + [(0, None)] * n).x
+    return float(solution[0]), solution[1:]

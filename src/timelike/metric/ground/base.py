@@ -21,7 +21,7 @@ from ...train.double_precision import double_precision_copy
 from ...train.torch_threads import torch_threads
 from ..targets import encode_classes
 
-_BLOCK_STEPS = 1 << 13  # between two looks for Ctrl-C
+_BLOCK_STEPS = 1 << 13  # steps between checks for Ctrl-C
 _N_CHECKED_SEQUENCES = 4
 
 
@@ -32,7 +32,7 @@ def _check_aligner(value: Any, name: str) -> Aligner:
 
 
 class GroundMetric(Trained, FittedMetric):
-    """Frames mapped by what was learned from classes, then compared by an aligner that learns nothing."""
+    """A learned map of frames, followed by a fixed aligner."""
 
     aligner = options.Option(_check_aligner)
 
@@ -40,17 +40,17 @@ class GroundMetric(Trained, FittedMetric):
 
     _fit_call = "fit(X, y)"
     _validation_scores = ()  # no sequences are held out
-    _unused_trainer_fields: ClassVar[tuple[str, ...]] = ()  # that mean nothing to the method
+    _unused_trainer_fields: ClassVar[tuple[str, ...]] = ()  # fields that the method ignores
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
-        given = {} if self.trainer is None else self.trainer.given_fields()
+        trainer_fields = {} if self.trainer is None else self.trainer.given_fields()
         for name in self._unused_trainer_fields:
-            if name in given:
-                raise ValueError(f"trainer.{name}={given[name]!r}: {type(self).__name__} has no use for it")
+            if name in trainer_fields:
+                raise ValueError(f"trainer.{name}={trainer_fields[name]!r}: {type(self).__name__} has no use for it")
 
     def _validate_targets(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
-        """The class of every sequence, as a number."""
+        """The class of each sequence, as an integer."""
         self.classes_, codes = encode_classes(validate_targets(self, sequences, y, "class"))
         return codes
 
@@ -61,12 +61,12 @@ class GroundMetric(Trained, FittedMetric):
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)
-        # after Ctrl-C nobody waits until all frames are mapped: a few sequences tell weights that are not finite
+        # after Ctrl-C, check only a few sequences, so that the user need not wait
         some = sequences[:_N_CHECKED_SEQUENCES] if self.history_.stop_reason == "Ctrl-C" else sequences
         self._refuse_diverged(self._standardize(some))
 
     def _refuse_diverged(self, ready: Sequences) -> None:
-        """After the last step, which no loss follows that would show it."""
+        """Raise an error if the mapped frames are not finite; no loss is computed after the last step."""
         bad = np.flatnonzero(~np.isfinite(apply_to_frames(double_precision_copy(self.network_), ready)).all(axis=1))
         if len(bad):
             ids = np.unique(np.searchsorted(ready.offsets, bad, side="right") - 1).tolist()
@@ -85,17 +85,17 @@ class GroundMetric(Trained, FittedMetric):
         self._resolve_aligner()._validate_sides(x, y, names)  # lengths, which are the same after the map
 
     def _resolve_aligner(self) -> Aligner:
-        """The aligner that the word stands for with which it was fitted."""
-        given = getattr(self, "_fitted_parameters", {}).get("aligner", self.aligner)
-        return _check_aligner(given, "aligner")
+        """The aligner used in `fit`, resolved from its name."""
+        aligner = getattr(self, "_fitted_parameters", {}).get("aligner", self.aligner)
+        return _check_aligner(aligner, "aligner")
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
-        """Whether exchanging two sequences changes nothing: as the aligner has it."""
+        """Whether d(x, y) = d(y, x): true if the aligner is symmetric."""
         return self._resolve_aligner().symmetric
 
     def transform_frames(self, X: Any) -> Sequences:
-        """The sequences in the space that was learned."""
+        """The sequences in the learned space."""
         return self._transform_frames(self._validate_predict_input(X), check_n_jobs(None))
 
     def _transform_frames(self, sequences: Sequences, threads: int) -> Sequences:
@@ -107,8 +107,8 @@ class GroundMetric(Trained, FittedMetric):
     def _precompute_items(self, sequences: Sequences, threads: int) -> Sequences:
         return self._transform_frames(sequences, threads)
 
-    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
-        self._resolve_aligner()._fill_matrix(asked, known, out, threads, None)
+    def _compare_precomputed(self, queries: Any, references: Any, out: NDArray[Any], threads: int) -> None:
+        self._resolve_aligner()._fill_matrix(queries, references, out, threads, None)
 
     def _fill_matrix(
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
@@ -119,7 +119,7 @@ class GroundMetric(Trained, FittedMetric):
 
 
 def apply_to_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:
-    """Every frame through a network in double precision, (step, output); see `train.double_precision` for why."""
+    """Apply a network in double precision to each frame, (step, output); see `train.double_precision` for why."""
     values = torch.tensor(ready.values)
     with torch.no_grad():
         pieces = [doubled(piece.double()).float() for piece in torch.split(values, _BLOCK_STEPS)]

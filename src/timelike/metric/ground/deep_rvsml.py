@@ -1,4 +1,4 @@
-"""`DeepRVSML`: a perceptron of frames, by regression to virtual sequences that are aligned anew before every epoch."""
+"""`DeepRVSML`: a perceptron of frames, trained by regression to virtual sequences realigned before each epoch."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class DeepRVSML(GroundMetric):
     hidden : int
         Units of both hidden layers.
     max_steps, max_time : optional
-        When to stop: after so many steps or seconds, whatever comes first. If neither they nor the trainer's
-        `max_epochs` are given, after 20 passes over the frames; alignments are made anew before each.
+        Stop after this many steps or seconds, whichever comes first. If neither these nor the trainer's `max_epochs`
+        are given, after 20 passes over the frames; sequences are realigned before each pass.
     trainer : Trainer or None
         How to train. Its own choices: `batch_size=256` frames, `learning_rate=1e-4`, `weight_decay=1e-4`.
     standardize, progress, random_state
@@ -82,7 +82,7 @@ class DeepRVSML(GroundMetric):
 
 
 class _VirtualRegressionObjective(Objective):
-    """Frames to their virtual ones, which are looked for anew before every epoch."""
+    """Regression of frames to their virtual frames, realigned before each epoch."""
 
     def __init__(
         self, network: nn.Module, ready: Sequences, virtual: VirtualSequences, aligner: Aligner, trainer: Trainer
@@ -93,20 +93,20 @@ class _VirtualRegressionObjective(Objective):
         self.aligned_epoch = 0  # the epoch whose alignments these are
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """That of the trainer."""
+        """The optimizer of the trainer."""
         return make_optimizer(self.module.parameters(), self.trainer)
 
     def n_batches(self) -> float:
-        """As many as it takes to show every frame once."""
+        """The number of batches that show each frame once."""
         return math.ceil(len(self.ready.values) / self.batch_size)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Frames in any order."""
-        if epoch != self.aligned_epoch:  # after a pause within an epoch, its alignments are there already
+        """Frames in random order."""
+        if epoch != self.aligned_epoch:  # a checkpoint within an epoch restores its alignments
             mapped = apply_to_frames(double_precision_copy(self.module), self.ready)
-            if np.isfinite(mapped).all():  # otherwise the loss of these frames will say that training has diverged
+            if np.isfinite(mapped).all():  # otherwise the loss of these frames reports the divergence
                 self.virtual.align(mapped.astype(np.float64), self.aligner)
-            self.aligned_epoch = epoch  # not before: Ctrl-C may give them up, and a checkpoint is written then
+            self.aligned_epoch = epoch  # set last: Ctrl-C during alignment writes a checkpoint
         targets, frames = self.virtual.targets().astype(np.float32), self.ready.values
         total = self.virtual.weights.sum(axis=1).astype(np.float32)
         for ids in shuffled_batches(len(frames), self.batch_size, rng):
@@ -114,17 +114,17 @@ class _VirtualRegressionObjective(Objective):
 
     def loss(self, batch: Batch) -> Tensor:
         """Σ_j T_ij ‖f(x_i) − v_j‖², averaged over frames."""
-        found = self.module(batch["x"])
-        squares = batch["total"] * (1 + found.square().sum(-1)) - 2 * (found * batch["targets"]).sum(-1)
+        outputs = self.module(batch["x"])
+        squares = batch["total"] * (1 + outputs.square().sum(-1)) - 2 * (outputs * batch["targets"]).sum(-1)
         mean: Tensor = squares.mean()
         return mean
 
     def state(self) -> dict[str, Any]:
-        """The alignments of this epoch, which weights of another moment would not give again."""
+        """The alignments of this epoch, which cannot be recomputed from later weights."""
         return {"aligned_epoch": self.aligned_epoch, "alignments": torch.from_numpy(self.virtual.weights)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take them up."""
+        """Restore the alignments."""
         alignments = state["alignments"].numpy().copy()
         schema.check_value(alignments, "alignments", schema.array(*self.virtual.weights.shape))
         schema.check_value(state["aligned_epoch"], "aligned_epoch", schema.integer())

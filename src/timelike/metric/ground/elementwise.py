@@ -1,4 +1,4 @@
-"""`ElementWise`: a perceptron learned frame by frame, each a sample of its sequence's class; then an aligner."""
+"""`ElementWise`: a perceptron trained on frames labelled with their sequence's class, followed by an aligner."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from .base import GroundMetric
 
 
 class ElementWise(GroundMetric):
-    """Frames through a perceptron trained as if each were a sample of its sequence's class; then an aligner.
+    """A perceptron trained on frames as samples of their sequence's class, followed by an aligner.
 
     The deep baselines of Su and Wen (ICLR 2022, table 1): any loss on distances of frames, followed by DTW or OPW.
 
     Parameters
     ----------
     aligner : "dtw", "opw" or Aligner
-        What compares sequences afterwards.
+        Compares the transformed sequences.
     loss : str or loss of `timelike.metric.losses`
-        What is minimised over all pairs of a batch of frames.
+        The loss over all pairs of a batch of frames.
     hidden : int
         Units of both hidden layers.
     n_per_class : int
         Frames of each class in a batch.
     max_steps, max_time : optional
-        When to stop: after so many steps or seconds, whatever comes first. If neither they nor the trainer's
-        `max_epochs` are given, after 2000 steps.
+        Stop after this many steps or seconds, whichever comes first. If neither these nor the trainer's `max_epochs`
+        are given, after 2000 steps.
     trainer : Trainer or None
         How to train. Its own choices: `learning_rate=1e-4`, `weight_decay=1e-4`. A batch has frames of all classes.
     standardize, progress, random_state
@@ -97,7 +97,7 @@ class ElementWise(GroundMetric):
 
 
 class L2Normalize(nn.Module):
-    """Frames scaled to length 1, as the thresholds of the losses take them to be."""
+    """Scales frames to length 1, as the thresholds of the losses assume."""
 
     def forward(self, x: Tensor) -> Tensor:
         """(step, feature) → (step, feature)."""
@@ -124,7 +124,7 @@ class _FrameObjective(Objective):
         )
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """That of the trainer."""
+        """The optimizer of the trainer."""
         return make_optimizer(self.module.parameters(), self.trainer)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""`RVSML`: a linear map of frames, by regression to virtual sequences."""
+"""`RVSML`: a linear map of frames, fitted by regression to virtual sequences."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Floats = NDArray[np.float64]
 
 
 class VirtualSequences:
-    """One virtual sequence for each class, all of whose frames are orthogonal to all others, and who is aligned to it.
+    """One virtual sequence per class, with orthogonal frames, and the alignments of the training sequences to them.
 
-    `weights` (step, virtual frame) says how much each step belongs to each frame of its class's virtual sequence.
+    `weights` (step, virtual frame) is the weight of each step in each frame of its class's virtual sequence.
     """
 
     def __init__(self, ready: Sequences, classes: NDArray[np.int64], size: int) -> None:
@@ -34,34 +34,34 @@ class VirtualSequences:
         self.step_classes = np.repeat(classes, ready.lengths)
         self.n_outputs = size * (int(classes.max()) + 1)
         places = np.concatenate([np.arange(n) * size // n for n in ready.lengths.tolist()])
-        self.weights = np.eye(size)[places]  # evenly at first
+        self.weights = np.eye(size)[places]  # start with an even alignment
 
     def class_frames(self, kind: int) -> Floats:
         """The virtual sequence of a class, (virtual frame, output)."""
         return np.eye(self.n_outputs)[kind * self.size : (kind + 1) * self.size]
 
     def targets(self) -> Floats:
-        """Σ_j T_ij v_j of every step, (step, output)."""
+        """Σ_j T_ij v_j for each step, (step, output)."""
         out = np.zeros((len(self.step_classes), self.n_outputs))
         columns = self.step_classes[:, None] * self.size + np.arange(self.size)
         np.put_along_axis(out, columns, self.weights, axis=1)
         return out
 
     def align(self, mapped: Floats, aligner: Aligner) -> None:
-        """Align every sequence, whose frames are mapped, to the virtual one of its class."""
-        weights = np.zeros_like(self.weights)  # those before stay until all are there
+        """Align each mapped sequence with the virtual sequence of its class."""
+        weights = np.zeros_like(self.weights)  # the old alignments stay valid until all new ones are computed
         for begin, end, kind in zip(self.offsets[:-1], self.offsets[1:], self.classes.tolist(), strict=True):
             try:
-                found = aligner.align(mapped[begin:end], self.class_frames(kind))
+                alignment = aligner.align(mapped[begin:end], self.class_frames(kind))
             except ValueError as error:
                 raise ValueError(
                     f"aligner={aligner!r} cannot align a sequence of {end - begin} steps with the virtual one of its "
                     f"class, which has n_virtual_frames={self.size} steps: {error}"
                 ) from None
-            if found.path is None:
-                weights[begin:end] = found.plan
+            if alignment.path is None:
+                weights[begin:end] = alignment.plan
             else:
-                weights[begin:end][tuple(found.path.T)] = 1.0
+                weights[begin:end][tuple(alignment.path.T)] = 1.0
         self.weights = weights
 
     def error(self, mapped: Floats) -> float:
@@ -81,25 +81,25 @@ class RVSML(GroundMetric):
     Parameters
     ----------
     aligner : "dtw", "opw" or Aligner
-        What aligns, in learning and in comparing.
+        Aligns sequences, in training and in comparison.
     n_virtual_frames : int
         Frames of a virtual sequence.
     regularization : float or None
         λ; None for the authors' 5e-4 with DTW and 5e-5 otherwise.
     max_steps, max_time : optional
-        When to stop: after so many turns or seconds, whatever comes first; after 20 turns unless given. It stops
-        earlier if a turn gains nothing.
+        Stop after this many iterations or seconds, whichever comes first; by default after 20 iterations. Stops earlier
+        if an iteration gains nothing.
     trainer : Trainer or None
-        How to train. Its own choices: none. Only `max_epochs`, which counts turns too, `checkpoint`, `accelerator`,
-        `devices` and `precision` have a meaning, and the last three for the loop alone: regressions are computed on
-        the CPU, in float64.
+        How to train. Its own choices: none. Only `max_epochs`, which also counts iterations, `checkpoint`,
+        `accelerator`, `devices` and `precision` have an effect, the last three on the loop alone: regressions are
+        computed on the CPU in float64.
     standardize, progress, random_state
-        As for `SiameseGRU`; nothing is drawn at random.
+        As for `SiameseGRU`; the method uses no randomness.
 
     Attributes
     ----------
-    errors_ : array (turn,)
-        What is minimised, after each turn; it never rises.
+    errors_ : array (iteration,)
+        The objective after each iteration; it never rises.
 
     Examples
     --------
@@ -153,72 +153,72 @@ class RVSML(GroundMetric):
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         assert isinstance(objective, _AlternatingObjective)
-        objective.copy_to(self.network_)  # where training ended there already
+        objective.copy_to(self.network_)  # in case a restored training takes no further step
         super()._train(objective, sequences, targets)
-        objective.copy_to(self.network_)  # in whatever precision the loop ran
+        objective.copy_to(self.network_)  # the loop may have used another precision
         self.errors_ = self.history_["loss"][self.history_["kept"] == 1]
 
 
 class _AlternatingObjective(Objective):
-    """Turns of alignment and regression: one is a step, and no gradient is needed."""
+    """Alternates alignment and regression; one iteration is a training step without gradients."""
 
     def __init__(
         self, network: nn.Module, ready: Sequences, virtual: VirtualSequences, aligner: Aligner, ridge: float
     ) -> None:
         self.module, self.virtual, self.aligner, self.ridge = network, virtual, aligner, ridge
         self.frames = ready.values.astype(np.float64)
-        self.last = math.inf  # the even alignment is where it starts, and not to be compared with
+        self.last = math.inf  # the error of the initial even alignment is not comparable
         self.projection = _solve_regression(self.frames, virtual, ridge)
 
     def copy_to(self, network: nn.Module) -> None:
-        """Put the map into the network, (output, channel)."""
+        """Copy the map to the weights of the network, (output, channel)."""
         assert isinstance(network, nn.Linear)
         with torch.no_grad():
             network.weight.copy_(torch.from_numpy(self.projection.T))
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """One that is never given a gradient: a turn knows the best weights itself."""
+        """A placeholder: the weights are computed in closed form, without gradients."""
         return torch.optim.SGD(self.module.parameters(), lr=1e-3)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Everything at once."""
+        """A single batch with all sequences."""
         yield Batch(np.arange(len(self.virtual.classes)))
 
     def loss(self, batch: Batch) -> Tensor:
-        """Unused: a step is a turn."""
+        """Unused: `step` computes the weights directly."""
         raise NotImplementedError
 
     def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Tensor | float]:
-        """Align to the virtual sequences, and regress anew; a map that is worse is not kept.
+        """Align to the virtual sequences and solve the regression; keep the map only if the error does not rise.
 
-        An aligner that minimises something else than the error, as OPW does, may pass its least.
+        The error can rise with aligners that minimise another objective, such as OPW.
         """
         self.virtual.align(self.frames @ self.projection, self.aligner)
-        found = _solve_regression(self.frames, self.virtual, self.ridge)
-        error = self.virtual.error(self.frames @ found) + self.ridge * float((found**2).sum())
+        projection = _solve_regression(self.frames, self.virtual, self.ridge)
+        error = self.virtual.error(self.frames @ projection) + self.ridge * float((projection**2).sum())
         optimizer_step.step()
-        kept = error <= self.last
-        if kept:
-            self.projection, self.last = found, error
+        is_better = error <= self.last
+        if is_better:
+            self.projection, self.last = projection, error
             self.copy_to(self.module)
-        return {"loss": self.last, "kept": float(kept)}
+        return {"loss": self.last, "kept": float(is_better)}
 
     def state(self) -> dict[str, Any]:
         """The map in double precision, and its error."""
         return {"last": self.last, "projection": torch.from_numpy(self.projection)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take them up."""
+        """Restore the map and its error."""
         projection = state["projection"].numpy().copy()
         schema.check_value(projection, "projection", schema.array(*self.projection.shape))
         self.last, self.projection = float(state["last"]), projection
 
 
 class _StopWhenConverged(Callback):
-    """Stops when a turn gains nothing, also where a training that is taken up again was at that point."""
+    """Stops when an iteration gains nothing, also at the start of a resumed training."""
 
     def on_train_start(self, run: TrainingRun) -> None:
-        """Before the first turn there is nothing to compare."""
+        """Check a resumed training."""
         self.on_step_end(run)
 
     def on_step_end(self, run: TrainingRun) -> None:
@@ -229,7 +229,7 @@ class _StopWhenConverged(Callback):
 
 
 def _solve_regression(frames: Floats, virtual: VirtualSequences, ridge: float) -> Floats:
-    """The W that is best for the alignments as they are, (channel, output)."""
+    """The optimal W for the current alignments, (channel, output)."""
     weighted = frames * virtual.weights.sum(axis=1, keepdims=True)
     matrix = frames.T @ weighted + ridge * np.eye(frames.shape[1])
     return np.linalg.solve(matrix, frames.T @ virtual.targets())

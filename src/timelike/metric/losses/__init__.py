@@ -2,9 +2,8 @@
 
 Every loss is a frozen value, called as `loss(distances, labels, gallery_labels=None, *, valid=None)`: `distances`
 is (query, gallery), `labels` (query,) and `gallery_labels` (gallery,) are integers, and `valid` (query, gallery)
-marks the pairs that count. Without `gallery_labels` the queries are the gallery, and the diagonal does not count. The
-answer is a scalar, averaged over the queries that have something to say; a batch in which none has gives 0 with a
-gradient of 0.
+marks the pairs to use. Without `gallery_labels` the queries are the gallery, and the diagonal is ignored. The result is
+a scalar, averaged over the queries with suitable pairs; a batch without any gives 0 with a gradient of 0.
 """
 
 from typing import TYPE_CHECKING

@@ -12,7 +12,7 @@ from ...core.parameters import check_float
 
 
 class Loss(abc.ABC):
-    """Base class of losses on distances; a subclass computes in `query_losses` what each query contributes.
+    """Base class of losses on distances; a subclass implements `query_losses`, the contribution of each query.
 
     Examples
     --------
@@ -26,10 +26,10 @@ class Loss(abc.ABC):
 
     @abc.abstractmethod
     def query_losses(self, pairs: BatchPairs) -> Tensor:
-        """What each query contributes, (query,); of invalid queries it may be any finite number."""
+        """The contribution of each query, (query,); arbitrary finite numbers for invalid queries."""
 
     def valid_queries(self, pairs: BatchPairs) -> Tensor:
-        """Which queries have something to say, (query,): those with a positive and a negative."""
+        """Which queries contribute, (query,): those with a positive and a negative."""
         return pairs.has_both
 
     def __call__(
@@ -38,9 +38,10 @@ class Loss(abc.ABC):
         """The loss of a matrix of distances (query, gallery), a scalar."""
         pairs = make_pairs(distances, labels, gallery_labels, valid=valid)
         if not pairs.distances.numel():
-            return pairs.distances.sum()  # 0 on the graph: nothing has no extremes
-        lost = torch.where(pairs.distances.detach().isnan(), torch.nan, 0.0).sum()  # a comparison with nan is False
-        return masked_mean(self.query_losses(pairs), self.valid_queries(pairs)) + lost
+            return pairs.distances.sum()  # 0 with a gradient: an empty matrix has no extremes
+        # passes nan on: comparisons with nan are False, so the loss alone would ignore it
+        nan_or_zero = torch.where(pairs.distances.detach().isnan(), torch.nan, 0.0).sum()
+        return masked_mean(self.query_losses(pairs), self.valid_queries(pairs)) + nan_or_zero
 
     def pair_loss(self, distances: Tensor, same: Tensor) -> Tensor:
         """The loss of single pairs: distances (item,) and whether the two are of the same class, bool (item,).
@@ -65,7 +66,7 @@ class Loss(abc.ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdLoss(Loss):
-    """A loss on hard pairs that should be nearer than a threshold, or farther."""
+    """A loss on hard pairs, which should be nearer or farther than a threshold."""
 
     alpha: float
     beta: float
@@ -77,12 +78,12 @@ class ThresholdLoss(Loss):
         check_float(self.threshold, "threshold")
 
     def valid_queries(self, pairs: BatchPairs) -> Tensor:
-        """Without mining one kind of pair is enough."""
+        """Queries with both kinds of pairs; without mining, one kind is enough."""
         return pairs.has_any if self.margin is None else pairs.has_both
 
 
 def validate_single_pairs(distances: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Distances (item,) and the two kinds of single pairs, checked."""
+    """Validate single pairs: distances (item,), and masks of the two kinds."""
     refuse_non_tensors(distances=distances, same=same)
     if distances.ndim != 1 or same.shape != distances.shape or same.dtype != torch.bool:
         raise ValueError(
@@ -94,7 +95,7 @@ def validate_single_pairs(distances: Tensor, same: Tensor) -> tuple[Tensor, Tens
 
 
 def check_loss_options(alpha: float, beta: float, margin: float | None) -> None:
-    """Refuse options that make no loss."""
+    """Raise an error for invalid options of a loss."""
     check_float(alpha, "alpha", above=0.0)
     check_float(beta, "beta", above=0.0)
     if margin is not None:
@@ -105,7 +106,7 @@ def check_loss_options(alpha: float, beta: float, margin: float | None) -> None:
 class BatchPairs:
     """Distances (query, gallery), with the pairs of one class (`positive`) and of two (`negative`) marked.
 
-    A pair that is neither does not count, and its distance reads 0, whatever it was.
+    Pairs that are neither are ignored, and their distance is set to 0.
 
     Examples
     --------
@@ -128,21 +129,21 @@ class BatchPairs:
 
     @property
     def has_any(self) -> Tensor:
-        """Which queries have any pair that counts, (query,)."""
+        """Which queries have any positive or negative, (query,)."""
         return (self.positive | self.negative).any(dim=1)
 
     @property
     def largest_positive(self) -> Tensor:
-        """Distance of the farthest of the same class, (query, 1); −∞ where there is none."""
+        """The distance of the farthest positive, (query, 1); −∞ without any."""
         return self.distances.masked_fill(~self.positive, -torch.inf).amax(dim=1, keepdim=True)
 
     @property
     def smallest_negative(self) -> Tensor:
-        """Distance of the nearest of another class, (query, 1); ∞ where there is none."""
+        """The distance of the nearest negative, (query, 1); ∞ without any."""
         return self.distances.masked_fill(~self.negative, torch.inf).amin(dim=1, keepdim=True)
 
     def mine_hard(self, margin: float | None) -> BatchPairs:
-        """Only the pairs that are wrong or nearly so; all of them if the margin is None.
+        """Only the pairs that violate the margin; all pairs if the margin is None.
 
         Positives farther than the nearest negative − margin, negatives nearer than the farthest positive + margin (Su
         and Wen, 2022, eq. 6). A query has either some of both or none.
@@ -176,7 +177,7 @@ def make_pairs(
     gallery_labels : Tensor (gallery,), optional
         Class of each item of the gallery. Without it the queries are the gallery, and none is a pair with itself.
     valid : bool Tensor (query, gallery), optional
-        The pairs that count. The distance of another may be anything, even nan.
+        The pairs to use. Distances of other pairs may be anything, even nan.
 
     Examples
     --------
@@ -217,15 +218,15 @@ def _validate_batch(distances: Tensor, labels: Tensor, gallery_labels: Tensor, v
         )
 
 
-def refuse_non_tensors(**given: object) -> None:
-    """A loss is there for its gradient, which arrays and lists have none of."""
-    for name, value in given.items():
+def refuse_non_tensors(**arguments: object) -> None:
+    """Raise an error for arrays and lists, which have no gradient."""
+    for name, value in arguments.items():
         if not (value is None or isinstance(value, Tensor)):
             raise TypeError(f"{name} is a {type(value).__name__}: expected a tensor, such as torch.as_tensor({name})")
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean over the last axis of what is marked; 0 where nothing is, with a gradient of 0.
+    """The mean over the masked entries of the last axis; 0 with a gradient of 0 for an empty mask.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_logsumexp(values: Tensor, mask: Tensor) -> Tensor:
-    """log Σ exp over the last axis of what is marked; any finite number where nothing is, with a gradient of 0.
+    """log Σ exp over the masked entries of the last axis; finite with a gradient of 0 for an empty mask.
 
     Examples
     --------

@@ -17,7 +17,7 @@ class Contrastive(Loss):
 
     1/q mean_p d_p^q + 1/q mean_n max(m − d_n, 0)^q for each query (Hadsell, Chopra and LeCun, "Dimensionality Reduction
     by Learning an Invariant Mapping", CVPR 2006, with q = 2). The two kinds are averaged apart, so that the many
-    negatives do not drown the few positives. A query with one kind only has that to say.
+    negatives do not outweigh the few positives. A query with only one kind contributes that term.
 
     Parameters
     ----------

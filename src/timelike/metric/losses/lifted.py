@@ -16,17 +16,17 @@ class Lifted(Loss):
 
     2/β log Σ_p exp(β d_p) + 2/α log Σ_n exp(−α d_n) for each query (Su and Wen, ICLR 2022, eq. 5; after Song et al.,
     "Deep Metric Learning via Lifted Structured Feature Embedding", CVPR 2016). α and β are the sharpness of the two,
-    so a large one leaves the hardest pair alone: in the limit 2 (max_p d_p − min_n d_n). There is no hinge as in Song
-    et al.: the loss falls without end as negatives move away, so it wants distances that are bounded.
+    so a large value selects the hardest pair: in the limit 2 (max_p d_p − min_n d_n). There is no hinge as in Song et
+    al.: the loss falls without limit as negatives move away, so distances should be bounded.
 
     Parameters
     ----------
     alpha, beta : float
-        Sharpness for the negatives and for the positives. (The paper's words have it the other way round; the exponents
-        of its equations and the authors' code are as here.)
+        Sharpness for the negatives and for the positives. (The paper's text has it the other way round; its equations
+        and the authors' code are as here.)
     margin : float, optional
-        If given, only the pairs that are wrong by more than −margin count, as in `Binomial`; so do the authors, with
-        0.1, unlike their equation.
+        If given, use only the pairs that violate the margin, as in `Binomial`. The authors' code uses 0.1, unlike their
+        equation.
 
     Examples
     --------

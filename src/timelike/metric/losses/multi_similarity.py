@@ -1,4 +1,4 @@
-"""The multi-similarity loss: pairs weighted by their standing among others."""
+"""The multi-similarity loss: pairs weighted relative to the other pairs of a query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import BatchPairs, ThresholdLoss, masked_logsumexp
 
 @dataclass(frozen=True, kw_only=True)
 class MultiSimilarity(ThresholdLoss):
-    """Multi-similarity loss: hard pairs, each weighted by how it stands among the others of its query.
+    """Multi-similarity loss: hard pairs, each weighted relative to the other pairs of its query.
 
     1/α log(1 + Σ_{p∈P} exp(α (d_p − t))) + 1/β log(1 + Σ_{n∈N} exp(−β (d_n − t))) for each query, with P and N mined as
     in `Binomial` (Wang et al., "Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning", CVPR 2019,
@@ -47,5 +47,5 @@ class MultiSimilarity(ThresholdLoss):
 
 
 def _masked_log1p_sum_exp(exponents: Tensor, mask: Tensor) -> Tensor:
-    """log(1 + Σ exp) over the last axis of what is marked; 0 where nothing is."""
+    """log(1 + Σ exp) over the masked entries of the last axis; 0 for an empty mask."""
     return torch.where(mask.any(dim=-1), F.softplus(masked_logsumexp(exponents, mask)), 0.0)

@@ -16,10 +16,10 @@ from .base import BatchPairs, Loss, make_pairs
 
 @dataclass(frozen=True)
 class AdaptedLoss(Loss):
-    """A loss of pytorch-metric-learning that reads a matrix of distances; made by `losses.adapt_loss`.
+    """A loss of pytorch-metric-learning on a distance matrix; created by `losses.adapt_loss`.
 
-    Instead of embeddings it is given stand-ins, (index, check), and its distance looks the two indices up. The average
-    and the weights are those of the loss: `reducer` and all other options keep their meaning.
+    The loss receives placeholders (index, checksum) instead of embeddings, and its distance looks up the two indices.
+    Averaging and weights are those of the loss: `reducer` and all other options keep their meaning.
     """
 
     loss: Any
@@ -27,11 +27,11 @@ class AdaptedLoss(Loss):
 
     @classmethod
     def from_loss(cls, loss: Any, miner: Any = None) -> AdaptedLoss:
-        """Copies whose distance is looked up."""
-        known = _lookup_distance_class()
+        """Copy the loss and the miner, and replace their distance by the lookup."""
+        lookup_class = _lookup_distance_class()
         _check_supported(loss, miner)
         loss, miner = copy.deepcopy(loss), copy.deepcopy(miner)
-        loss.distance = known()
+        loss.distance = lookup_class()
         if miner is not None:
             miner.distance = loss.distance
         return cls(loss, miner)
@@ -41,30 +41,30 @@ class AdaptedLoss(Loss):
     ) -> Tensor:
         """The loss of a matrix of distances (query, gallery), a scalar."""
         if valid is not None and gallery_labels is labels and _is_all_but_diagonal(valid):
-            gallery_labels = valid = None  # the same in other words, and a miner understands these
+            gallery_labels = valid = None  # equivalent, and supported by miners
         if valid is not None and self.miner is not None:
-            raise ValueError("valid cannot be given with a miner, which looks at all pairs: leave one of them out")
+            raise ValueError("valid cannot be given with a miner, which uses all pairs: leave one of them out")
         pairs = make_pairs(distances, labels, gallery_labels, valid=valid)
         labels = labels.to(distances.device)
         reference: dict[str, Any] = {}
         if gallery_labels is not None:
             gallery_labels = gallery_labels.to(distances.device)
             reference = {"ref_emb": _index_embeddings(pairs.distances, 1), "ref_labels": gallery_labels}
-        looked_up, queries = self.loss.distance, _index_embeddings(pairs.distances, 0)
-        looked_up.distances, looked_up.is_queried = pairs.distances, False
+        lookup, queries = self.loss.distance, _index_embeddings(pairs.distances, 0)
+        lookup.distances, lookup.is_queried = pairs.distances, False
         try:
             chosen = self._select_pairs(queries, labels, reference, pairs if valid is not None else None)
-            looked_up.is_queried = False
-            found: Tensor = self.loss(queries, labels, chosen, **reference)
+            lookup.is_queried = False
+            loss: Tensor = self.loss(queries, labels, chosen, **reference)
         finally:
-            looked_up.distances = None
-        if not looked_up.is_queried and bool(found != 0):
+            lookup.distances = None
+        if not lookup.is_queried and bool(loss != 0):
             raise TypeError(_embedding_error(self.loss))
-        nothing: Tensor = pairs.distances.sum() * 0  # a loss without pairs is a constant there
-        return nothing + found
+        nothing: Tensor = pairs.distances.sum() * 0  # keeps the graph: their loss without pairs is a constant
+        return nothing + loss
 
     def query_losses(self, pairs: BatchPairs) -> Tensor:
-        """Not to be had: the loss averages by itself."""
+        """Unavailable, because the loss averages internally."""
         raise TypeError(f"{type(self.loss).__name__} averages by itself: call the loss")
 
     def _select_pairs(
@@ -93,28 +93,28 @@ def _check_supported(loss: Any, miner: Any) -> None:
     if loss.embedding_regularizer is not None or any(True for _ in loss.parameters()):
         raise TypeError(_embedding_error(loss))
     try:
-        type(loss)(distance=_lookup_distance_class()())  # a loss for one kind of distance says so when it is made
+        type(loss)(distance=_lookup_distance_class()())  # losses for one kind of distance raise an error here
     except (AssertionError, ValueError) as error:
         raise TypeError(f"{error}, and here the distance is the one to be learned: use another loss") from None
     except TypeError:
-        pass  # it takes more to make one
+        pass  # the constructor needs further arguments
 
 
 def _embedding_error(loss: Any) -> str:
     return (
-        f"{type(loss).__name__} looks at embeddings or learns parameters of its own, and here there are only distances"
+        f"{type(loss).__name__} uses embeddings or learns parameters of its own, and here there are only distances"
         ": use a loss on distances, such as TripletMarginLoss or ContrastiveLoss"
     )
 
 
 def _index_embeddings(distances: Tensor, axis: int) -> Tensor:
-    """Index and check of each query or item of the gallery, (item, 2), in place of its embedding."""
+    """The index and checksum of each query or gallery item, (item, 2), in place of its embedding."""
     index = torch.arange(distances.shape[axis], device=distances.device)
     return torch.stack([index, _index_checksum(index)], dim=1).to(distances.dtype)
 
 
 def _index_checksum(index: Tensor) -> Tensor:
-    """Tells an index from an average of indices: exact in float32, and no linear function of the index."""
+    """A checksum that detects averaged indices: exact in float32, and not a linear function of the index."""
     return index * index % 4093
 
 
@@ -127,7 +127,7 @@ def _lookup_distance_class() -> Any:
     base: Any = import_extra("pytorch_metric_learning.distances", "losses.adapt_loss").BaseDistance
 
     class LookupDistance(base):  # type: ignore[misc]
-        """Looks distances up by the indices that stand for embeddings."""
+        """Looks up distances by the indices that replace embeddings."""
 
         def __init__(self) -> None:
             super().__init__(normalize_embeddings=False, collect_stats=False)
@@ -153,7 +153,7 @@ def _lookup_distance_class() -> Any:
             index = index_embeddings[:, 0].long() if index_embeddings.shape[1:] == (2,) else None
             if index is None or bool((index_embeddings != torch.stack([index, _index_checksum(index)], 1)).any()):
                 raise TypeError(
-                    "the loss or its miner compares embeddings that it made itself, and here there are only distances"
+                    "the loss or its miner compares embeddings that it computes, and here there are only distances"
                 )
             return index
 

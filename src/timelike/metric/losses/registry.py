@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def losses_by_name() -> dict[str, type[Loss]]:
-    """Every public loss by its word: `MultiSimilarity` is "multi-similarity".
+    """All public losses by name: `MultiSimilarity` is "multi-similarity".
 
     >>> losses_by_name()["multi-similarity"]
     <class 'timelike.metric.losses.multi_similarity.MultiSimilarity'>
@@ -31,7 +31,7 @@ def losses_by_name() -> dict[str, type[Loss]]:
 
 
 def resolve_loss(loss: str | Loss) -> Loss:
-    """A loss by its name, or the loss that was given.
+    """The loss of this name, or `loss` itself if it is a `Loss`.
 
     Examples
     --------
@@ -55,27 +55,27 @@ def resolve_loss(loss: str | Loss) -> Loss:
 
 
 def loss_option() -> options.Option[Any]:
-    """An estimator's option `loss`: the name of a loss, or one."""
+    """The option `loss` of an estimator: a name or a `Loss`."""
     return options.Option(lambda value, name: resolve_loss(value), "training", to_text=describe_loss)
 
 
 def describe_loss(loss: Any) -> str:
-    """A loss in words that are the same the next time."""
+    """A reproducible text for a loss."""
     return repr(loss) if dataclasses.is_dataclass(loss) else type(loss).__name__
 
 
 def adapt_loss(loss: Any, *, miner: Any = None) -> AdaptedLoss:
-    """A loss of pytorch-metric-learning, maybe with a miner of its, in the place of one of ours.
+    """Adapt a loss of pytorch-metric-learning, optionally with a miner, to distances of this library.
 
-    It sees our distances instead of computing its own from embeddings (Musgrave, Belongie and Lim, "PyTorch Metric
-    Learning", 2020). A loss that looks at the embeddings themselves, or learns proxies, cannot be used and says so.
+    The loss uses these distances instead of computing its own from embeddings (Musgrave, Belongie and Lim, "PyTorch
+    Metric Learning", 2020). Losses that use the embeddings themselves, or learn proxies, raise an error.
 
     Parameters
     ----------
     loss : pytorch_metric_learning.losses.BaseMetricLossFunction
-        Copied, so that its own distance stays what it was.
+        The loss; a copy is changed, not the original.
     miner : pytorch_metric_learning.miners.BaseMiner, optional
-        Chooses pairs or triplets. It looks at all pairs, so `valid` cannot be given with one.
+        Chooses pairs or triplets. It uses all pairs, so `valid` cannot be combined with a miner.
 
     Examples
     --------

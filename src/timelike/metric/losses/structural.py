@@ -1,4 +1,4 @@
-"""The structural loss of the coupled GRU: every positive against all negatives, and the two kinds apart."""
+"""The structural loss of the coupled GRU: each positive against all negatives, plus a global separation term."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Structural(Loss):
     Parameters
     ----------
     scale : float
-        s, what a unit of distance counts for.
+        s, the scale of distances.
     hardness : float
-        τ; towards 0 all positives weigh the same.
+        τ; near 0 all positives have the same weight.
     margin : float
-        m between the two means.
+        m, the margin between the two means.
     balance : float
         λ, the weight of the global term.
 

@@ -1,4 +1,4 @@
-"""The supervised contrastive loss: a query is to find all of its class among the whole batch."""
+"""The supervised contrastive loss: a softmax over the batch that should select the query's class."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from .base import BatchPairs, Loss, masked_logsumexp, masked_mean
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisedContrastive(Loss):
-    """Supervised contrastive loss: the softmax over all others should fall on those of the query's class.
+    """Supervised contrastive loss: the softmax over all other items should select the query's class.
 
-    −mean_p log (exp(−d_p² / 2τ) / Σ_a exp(−d_a² / 2τ)) for each query, a over all others of the batch, positives and
-    negatives (Khosla et al., "Supervised Contrastive Learning", NeurIPS 2020, L_out). Of vectors of length 1, −d² / 2
-    is their cosine less 1, so that this is the published loss; of other distances it is a softmax of squares. Good
-    where many of a class are in a batch; for two or three of each, `Triplet` and `Structural` have as much to say.
+    −mean_p log (exp(−d_p² / 2τ) / Σ_a exp(−d_a² / 2τ)) for each query, where a runs over all other items of the batch,
+    positives and negatives (Khosla et al., "Supervised Contrastive Learning", NeurIPS 2020, L_out). For vectors of
+    length 1, −d² / 2 is their cosine minus 1, so this is the published loss; for other distances it is a softmax of
+    squares. It works well with many members per class in a batch; with two or three, `Triplet` and `Structural` are as
+    good.
 
     Parameters
     ----------
     temperature : float
-        τ: the smaller, the more the nearest count.
+        τ; smaller values give near items more weight.
 
     Examples
     --------

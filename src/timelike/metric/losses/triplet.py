@@ -1,4 +1,4 @@
-"""The triplet loss: the hardest of each kind against all of the other."""
+"""The triplet loss: all pairs of each kind against the hardest of the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Triplet(Loss):
     Σ_p max(d_p − min_n d_n + m, 0) + Σ_n max(max_p d_p + m − d_n, 0) for each query, where p are the gallery's items of
     the query's class and n the others (Su and Wen, "Temporal Alignment Prediction for Supervised Representation
     Learning and Few-Shot Sequence Classification", ICLR 2022, eq. 4; after Hermans, Beyer and Leibe, 2017). The
-    gradient goes through the two extremes too, as the equation has it; the authors' code moves the mined pairs only.
+    gradient also flows through the two extremes, as in the equation; in the authors' code only through mined pairs.
 
     Parameters
     ----------

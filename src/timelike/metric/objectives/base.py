@@ -1,4 +1,4 @@
-"""`MetricObjective`, the base class of objectives that train a `DistanceNetwork`, and what it holds out."""
+"""`MetricObjective`, the base class of objectives that train a `DistanceNetwork`, and helpers for validation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...train.optimizer_step import NotFiniteError
 from ...train.optimizers import make_optimizer
 from ..distance_network import DistanceNetwork, Features, fill_distances
 
-_CHECKED_SEQUENCES = 8, 50  # sequences at least and at most whose distances are looked at after a training
-_PAIR_FACTOR = 4  # times as many pairs as a step has are looked at, if that is enough
-_MIN_RELATIVE_DEVIATION = 1e-3  # deviation of distances, as a share of their mean, below which all are the same
-VALIDATION_SIZES = 500, 1000  # sequences held out and others that a validation compares, all pairs
+_CHECKED_SEQUENCES = 8, 50  # minimum and maximum number of sequences whose distances are checked after training
+_PAIR_FACTOR = 4  # checked pairs as a multiple of the pairs of a step
+_MIN_RELATIVE_DEVIATION = 1e-3  # deviation of distances relative to their mean below which all count as equal
+VALIDATION_SIZES = 500, 1000  # maximum number of held-out and of other sequences in a validation
 
 
 class MetricObjective(Objective):
@@ -29,18 +29,18 @@ class MetricObjective(Objective):
 
     module: DistanceNetwork
     supervision: ClassVar[str]
-    """What is learned from, in a word."""
+    """The name of the training signal."""
     own_trainer: ClassVar[Trainer] = Trainer(batch_size=64, learning_rate=1e-4, optimizer="adam", weight_decay=1e-4)
-    """What the fields of `trainer` are that are None."""
+    """Defaults for the fields of `trainer` that are None."""
 
     def __init__(self, module: DistanceNetwork, sequences: Sequences, trainer: Trainer | None) -> None:
         self.module, self.sequences, self.trainer = module, sequences, self.own_trainer.replace(trainer)
         self.batch_size = self.trainer.batch_size or 1
         self.source_positions = np.arange(len(sequences))
-        """Where the sequences are in what the caller gave, of which they may be a part."""
+        """The positions of the sequences in the caller's data, of which they may be a subset."""
 
     def identity(self) -> dict[str, str | int]:
-        """How and what is learned from, and what decides about batches: what others follow from comes first."""
+        """A description of the data and options that determine training; the most fundamental entries come first."""
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         common: dict[str, str | int] = {"supervision": self.supervision, "sequences": data}
         optimizer = self.trainer.optimizer
@@ -48,11 +48,11 @@ class MetricObjective(Objective):
         return common | self._extra_identity() | {"batch_size": self.batch_size} | how
 
     def n_batches(self) -> float:
-        """About how many batches show everything once."""
+        """The approximate number of batches that show each sequence once."""
         return len(self.sequences) / self.batch_size
 
     def _extra_identity(self) -> dict[str, str | int]:
-        """What else decides about what is learned."""
+        """Further entries of `identity`."""
         return {}
 
     def optimizers(self) -> Optimizer:
@@ -60,34 +60,34 @@ class MetricObjective(Objective):
         return make_optimizer(self._parameters(), self.trainer)
 
     def step_pairs(self) -> int:
-        """How many pairs of sequences a step compares."""
+        """The number of pairs compared in a step."""
         return self.batch_size**2
 
     def step_sequences(self) -> int:
-        """How many sequences a step sees."""
+        """The number of sequences in a step."""
         return self.batch_size
 
     def estimate_steps(self, n_x: int, n_y: int) -> float:
-        """About how many steps it takes to compare so many sequences with so many others."""
+        """The cost of comparing n_x with n_y sequences, in training steps."""
         by_sequences, by_pairs = (n_x + n_y) / self.step_sequences(), n_x * n_y / self.step_pairs()
         return FORWARD_SHARE * (by_sequences if self.module.is_vector_distance else max(by_sequences, by_pairs))
 
     def _checked_sequences(self) -> Sequences:
-        """Some sequences from all over, few enough that `failure_reason` does not take much longer than a step."""
+        """Evenly spaced sequences, few enough that `failure_reason` takes little longer than a step."""
         count = int(np.clip(math.isqrt(_PAIR_FACTOR * self.step_pairs()), *_CHECKED_SEQUENCES))
         return self.sequences[np.unique(np.linspace(0, len(self.sequences) - 1, count).astype(np.int64))]
 
     def failure_reason_steps(self) -> float:
-        """Those of all pairs that are looked at."""
+        """The cost of `failure_reason`, in training steps."""
         count = len(self._checked_sequences())
         return self.estimate_steps(count, count)
 
     def failure_reason(self) -> str | None:
-        """Distances that are all the same, of a network that has collapsed or is saturated."""
+        """A message if all distances are equal, because the network has collapsed or is saturated."""
         some = self._checked_sequences()
-        found = np.empty((len(some), len(some)))
-        fill_distances(self.module, some, None, found)
-        apart = found[~np.eye(len(some), dtype=bool)]
+        distances = np.empty((len(some), len(some)))
+        fill_distances(self.module, some, None, distances)
+        apart = distances[~np.eye(len(some), dtype=bool)]
         if not len(apart) or apart.std() > _MIN_RELATIVE_DEVIATION * np.abs(apart).mean():
             return None
         return (
@@ -98,16 +98,16 @@ class MetricObjective(Objective):
     def _parameters(self) -> list[nn.Parameter]:
         return list(self.module.parameters())
 
-    def _make_batch(self, ids: NDArray[np.int64], **known: Any) -> Batch:
-        return Batch(self.source_positions[ids], **Batch.from_sequences(self.sequences, ids, **known).tensors)
+    def _make_batch(self, ids: NDArray[np.int64], **tensors: Any) -> Batch:
+        return Batch(self.source_positions[ids], **Batch.from_sequences(self.sequences, ids, **tensors).tensors)
 
     def _batch_features(self, batch: Batch, name: str = "x") -> Features:
         return self.module.features(batch[name], batch["lengths" if name == "x" else f"{name}_lengths"])
 
 
-def weighted_mean(found: list[tuple[float, int]]) -> float:
-    """The mean of numbers that count as often as there are items behind them."""
-    mean = sum(value * count for value, count in found) / sum(count for _, count in found)
+def weighted_mean(counted_values: list[tuple[float, int]]) -> float:
+    """The mean of values weighted by their numbers of items, from (value, count) pairs."""
+    mean = sum(value * count for value, count in counted_values) / sum(count for _, count in counted_values)
     if not np.isfinite(mean):
         raise NotFiniteError("the loss of a validation is not finite")
     return mean

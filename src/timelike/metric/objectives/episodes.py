@@ -1,4 +1,4 @@
-"""Learning from few-shot tasks: every query is to be nearest to the support of its class."""
+"""`EpisodeObjective`: few-shot tasks in which each query should be nearest to the support of its class."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _N_VALIDATION_TASKS = 20  # few-shot tasks of a validation
 
 
 class EpisodeObjective(MetricObjective):
-    """Few-shot tasks: each query is to be nearest to the support of its class (Su & Wen, ICLR 2022, eq. 8–9).
+    """Few-shot tasks: each query should be nearest to the support of its class (Su & Wen, ICLR 2022, eq. 8–9).
 
     A batch is one task, and an epoch `n_episodes` of them. `dual=False` compares from the query to the support only.
     The paper trains with SGD at 1e-3, from a pretrained network for frames: `trainer=Trainer(optimizer="sgd")`.
@@ -57,11 +57,11 @@ class EpisodeObjective(MetricObjective):
         return {"labels": fingerprint(self.codes), "dual": repr(self.dual), **task}
 
     def n_batches(self) -> float:
-        """The tasks of an epoch."""
+        """The number of tasks per epoch."""
         return self.n_episodes
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Tasks; both parts go class by class, so the classes are known by their places."""
+        """Tasks; queries and support are ordered by class, so positions determine the classes."""
         way, shot, query = self.n_way, self.k_shot, self.n_query
         for task in self.numbered_sequences.episodes(way, shot, query, n_episodes=self.n_episodes, random_state=rng):
             assert task.query.ids is not None
@@ -71,7 +71,7 @@ class EpisodeObjective(MetricObjective):
             yield Batch(task.query.ids, **sides, **classes)
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
-        """Every query as if it were of the next class."""
+        """The same task, each query labelled with the next class."""
         return Batch(batch.ids, **(batch.tensors | {"labels": (batch["labels"] + 1) % self.n_way}))
 
     def step_sequences(self) -> int:
@@ -79,29 +79,31 @@ class EpisodeObjective(MetricObjective):
         return self.n_way * (self.n_query + self.k_shot)
 
     def step_pairs(self) -> int:
-        """Of queries and support, both ways if `dual` asks for what is not the same both ways."""
+        """Pairs of queries and support; both directions if `dual` and the network is asymmetric."""
         n_pairs = self.n_way**2 * self.n_query * self.k_shot
         return 2 * n_pairs if self.dual and not self.module.symmetric else n_pairs
 
     def find_data_issue(self) -> str | None:
-        """Labels that look as if they had nothing to do with the sequences."""
+        """A message if the labels appear independent of the sequences."""
         return describe_missing_signal(self.sequences, self.codes)
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""
-        found, penalty = self._task_loss(batch, self.n_way)
-        return found + penalty
+        task_loss, penalty = self._task_loss(batch, self.n_way)
+        return task_loss + penalty
 
     def _task_loss(self, batch: Batch, n_way: int) -> tuple[Tensor, Tensor | float]:
-        """Of a task with so many classes, and the network's penalty beside it."""
+        """The loss of a task with `n_way` classes, and the network's penalty."""
         queries, support = self._batch_features(batch), self._batch_features(batch, "support")
         there = self.module.training_distances(queries, support)
-        known = batch["support_labels"]
-        scores = _scores_from_distances(self.module, there.distances, queries, support, known, n_way, dual=self.dual)
+        support_labels = batch["support_labels"]
+        scores = _scores_from_distances(
+            self.module, there.distances, queries, support, support_labels, n_way, dual=self.dual
+        )
         return F.cross_entropy(scores, batch["labels"]), there.penalty
 
     def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
-        """Some of the queries, and all of the support."""
+        """A part of the queries, and the whole support."""
         shared = {name: tensor for name, tensor in batch.tensors.items() if name.startswith("support")}
         own = {name: tensor for name, tensor in batch.tensors.items() if name not in shared}
         some = Batch(batch.ids, **own).take(np.arange(rank, len(batch), world))
@@ -109,7 +111,7 @@ class EpisodeObjective(MetricObjective):
 
 
 class ValidatedEpisodeObjective(EpisodeObjective):
-    """Few-shot tasks, validated on tasks whose queries are held out and whose support is not."""
+    """Few-shot tasks, validated on tasks with held-out queries and training support."""
 
     supervision = "episodes, validated"
     higher_is_better = False
@@ -131,7 +133,7 @@ class ValidatedEpisodeObjective(EpisodeObjective):
     def _sample_task(
         self, sequences: Sequences, labels: NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[Batch, int]:
-        """Queries held out, the support of their classes, and how many classes there are."""
+        """A batch of held-out queries and the support of their classes, and the number of classes."""
         kinds = np.unique(labels[self.held_out])
         kinds = rng.permutation(kinds)[: self.n_way]
         queries, support = (
@@ -139,43 +141,43 @@ class ValidatedEpisodeObjective(EpisodeObjective):
             for pool, most in ((self.held_out, self.n_query), (self.source_positions, self.k_shot))
         )
         batch = Batch.from_sequences(sequences, np.concatenate(queries))
-        known = Batch.from_sequences(sequences, np.concatenate(support))
+        support_batch = Batch.from_sequences(sequences, np.concatenate(support))
         codes = {
             "labels": np.repeat(np.arange(len(kinds)), [len(some) for some in queries]),
             "support_labels": np.repeat(np.arange(len(kinds)), [len(some) for some in support]),
         }
-        sides = {"support": known["x"], "support_lengths": known["lengths"]}
+        sides = {"support": support_batch["x"], "support_lengths": support_batch["lengths"]}
         return Batch(batch.ids, **batch.tensors, **sides, **codes), len(kinds)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Tasks, whose sequences are named as the caller gave them."""
+        """Tasks, with positions in the caller's data."""
         for batch in super().batches(epoch, rng):
             yield Batch(self.source_positions[batch.ids], **batch.tensors)
 
     def _extra_identity(self) -> dict[str, str | int]:
-        known = {"labels": fingerprint(self.all_labels), "held-out sequences": fingerprint(self.held_out)}
-        return super()._extra_identity() | known
+        fingerprints = {"labels": fingerprint(self.all_labels), "held-out sequences": fingerprint(self.held_out)}
+        return super()._extra_identity() | fingerprints
 
     def validation_steps(self) -> float:
-        """A task is about a batch."""
+        """A task costs about as much as a batch."""
         return FORWARD_SHARE * len(self.validation_tasks)
 
     def validate(self) -> float:
-        """The mean loss of the tasks, which were drawn once and for all.
+        """The mean loss of fixed tasks.
 
-        Not their accuracy: of a few queries it is soon 1, and what is learned after that would be thrown away.
+        The accuracy of a few queries would soon reach 1, and later improvements would be discarded.
         """
-        found = []
+        task_losses = []
         for task, n_way in self.validation_tasks:
             batch = task.match_module(self.module)
-            found.append((float(self._task_loss(batch, n_way)[0]), len(batch)))
-        return weighted_mean(found)
+            task_losses.append((float(self._task_loss(batch, n_way)[0]), len(batch)))
+        return weighted_mean(task_losses)
 
 
 def class_scores(
     network: DistanceNetwork, queries: Features, support: Features, labels: Tensor, n_way: int, *, dual: bool = True
 ) -> Tensor:
-    """How much every query is of every class, (query, class): −Σ d(q, s) + d(s, q) over its support (eq. 8).
+    """The score of each query for each class, (query, class): −Σ d(q, s) + d(s, q) over its support (eq. 8).
 
     `labels` (support,) are the classes 0 … n_way − 1 of the support; `dual=False` leaves out d(s, q).
 
@@ -202,7 +204,7 @@ def _scores_from_distances(
     *,
     dual: bool,
 ) -> Tensor:
-    """The same, where the distances from the queries to the support are known."""
+    """`class_scores` from precomputed distances between queries and support."""
     if dual:
         there = 2 * there if network.symmetric else there + network.distance_matrix(support, queries).mT
     return -there @ F.one_hot(labels, n_way).to(there.dtype)

@@ -1,4 +1,4 @@
-"""Learning from given pairs, of which it is known whether the two are alike: weak supervision."""
+"""`PairObjective`: weak supervision by pairs labelled as alike or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .perturbation import BatchPerturbation
 
 
 class PairObjective(MetricObjective):
-    """Given pairs, of which it is known whether the two are the same: weak supervision."""
+    """Weak supervision by pairs labelled as alike or not."""
 
     supervision, item = "pairs", "pair"
     own_trainer = Trainer(batch_size=32, learning_rate=1e-3, optimizer="adam", weight_decay=1e-4)
@@ -40,25 +40,25 @@ class PairObjective(MetricObjective):
         self.pairs, self.same, self.metric_loss, self.perturbation = pairs, same, loss, perturbation
 
     def _extra_identity(self) -> dict[str, str | int]:
-        # an estimator says it in the words of its options
-        known = self.perturbation is None or "perturb" in self.checkpoint_settings
-        changed = {} if known else {"perturbation": repr(self.perturbation)}
-        return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **changed}
+        # an estimator records the perturbation among its own options
+        is_recorded = self.perturbation is None or "perturb" in self.checkpoint_settings
+        perturbation = {} if is_recorded else {"perturbation": repr(self.perturbation)}
+        return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **perturbation}
 
     def n_batches(self) -> float:
-        """About how many batches show every pair once."""
+        """The approximate number of batches that show each pair once."""
         return len(self.pairs) / self.batch_size
 
     def step_sequences(self) -> int:
-        """Two for each pair."""
+        """Two sequences per pair."""
         return 2 * self.step_pairs()
 
     def step_pairs(self) -> int:
-        """Those of a batch."""
+        """The pairs of a batch."""
         return min(self.batch_size, len(self.pairs))
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Every pair once."""
+        """Batches that contain each pair once."""
         for chosen in shuffled_batches(len(self.pairs), self.batch_size, rng):
             first, second = (self.sequences[side].to_tensor() for side in self.pairs[chosen].T)
             if self.perturbation is not None:
@@ -67,14 +67,14 @@ class PairObjective(MetricObjective):
             yield Batch(chosen, **sides, same=self.same[chosen])
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
-        """The same pairs, with what is known of them in another order."""
+        """The same pairs with shuffled labels."""
         order = np.random.default_rng(len(batch)).permutation(len(batch))
         return Batch(batch.ids, **(batch.tensors | {"same": batch["same"][torch.from_numpy(order)]}))
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
         """The loss of the pairs of the batch."""
-        found = self.module.training_distances(
+        output = self.module.training_distances(
             self._batch_features(batch), self._batch_features(batch, "other"), pairs_only=True
         )
-        metric = self.metric_loss.pair_loss(found.distances, batch["same"])
-        return {"loss": metric + found.penalty, **found.logged_values}
+        metric = self.metric_loss.pair_loss(output.distances, batch["same"])
+        return {"loss": metric + output.penalty, **output.logged_values}

@@ -1,4 +1,4 @@
-"""Perturbation: small random changes of a whole batch, so that a network does not learn its few sequences by heart."""
+"""Small random changes of a whole batch, which keep a network from memorizing few sequences."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .self_supervised import augment_batch
 
 @dataclass(frozen=True, kw_only=True)
 class Perturbation:
-    """A stretch of each sequence, at least the share `crop` of it, drawn out to its length; other sizes; and noise.
+    """Random crops stretched to the original length, random channel scales, and noise.
 
-    Every channel of a sequence is multiplied by a number of mean 1 and deviation `scaling`, and every value gets noise
-    of deviation `jitter`, both in units of standardized channels. A batch is one computation, where
-    `timelike.sequences.augment` changes one sequence at a time and says how the new one lines up.
+    A crop keeps at least the fraction `crop` of a sequence. Each channel is multiplied by a number with mean 1 and
+    deviation `scaling`, and each value gets noise of deviation `jitter`, in units of standardized channels. The whole
+    batch is computed at once, whereas `timelike.sequences.augment` changes single sequences and returns alignments.
 
     >>> x, lengths = torch.arange(6.0).reshape(1, 6, 1), torch.tensor([5])
     >>> none = Perturbation(crop=1.0, scaling=0.0, jitter=0.0)
@@ -38,26 +38,26 @@ class Perturbation:
         check_float(self.jitter, "jitter", 0.0)
 
     def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """New sequences for x (item, time, channel) with lengths (item,), as long as they were."""
-        drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        """Perturbed sequences of the same lengths, from x (item, time, channel) with lengths (item,)."""
+        generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
         n, longest, channels = x.shape
         inside = valid_mask(lengths, longest)
-        found = self._crop_and_stretch(x, lengths, drawn)
+        changed = self._crop_and_stretch(x, lengths, generator)
         if self.scaling:
-            found = found * (1 + self.scaling * torch.randn(n, 1, channels, generator=drawn))
+            changed = changed * (1 + self.scaling * torch.randn(n, 1, channels, generator=generator))
         if self.jitter:
-            found = found + self.jitter * torch.randn(x.shape, generator=drawn)
-        return torch.where(inside[..., None], found, 0).to(x.dtype), lengths
+            changed = changed + self.jitter * torch.randn(x.shape, generator=generator)
+        return torch.where(inside[..., None], changed, 0).to(x.dtype), lengths
 
-    def _crop_and_stretch(self, x: Tensor, lengths: Tensor, drawn: torch.Generator) -> Tensor:
-        width = self.crop + (1 - self.crop) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
-        start = (1 - width) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
+    def _crop_and_stretch(self, x: Tensor, lengths: Tensor, generator: torch.Generator) -> Tensor:
+        width = self.crop + (1 - self.crop) * torch.rand(len(x), 1, generator=generator, dtype=torch.float64)
+        start = (1 - width) * torch.rand(len(x), 1, generator=generator, dtype=torch.float64)
         last = (lengths - 1)[:, None]
         positions = torch.minimum(start * last + width * torch.arange(x.shape[1]), last)
         before = positions.long()
-        share = (positions - before)[..., None].to(x.dtype)
+        fraction = (positions - before)[..., None].to(x.dtype)
         items = torch.arange(len(x))[:, None]
-        return x[items, before] * (1 - share) + x[items, torch.minimum(before + 1, last)] * share
+        return x[items, before] * (1 - fraction) + x[items, torch.minimum(before + 1, last)] * fraction
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class PerItemAugmentation:
     augmentation: Augmentation
 
     def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """New sequences for x (item, time, channel) with lengths (item,), and their lengths."""
+        """Augmented sequences and their lengths, from x (item, time, channel) with lengths (item,)."""
         new = augment_batch(x, lengths, self.augmentation, random_state=rng)
         return new.x, new.lengths
 

@@ -1,4 +1,4 @@
-"""Learning from augmentations: a sequence is near what was made of it, and lines up with it as it was made."""
+"""`SelfSupervisedObjective`: a sequence should be close to its augmentation and align with it as it was generated."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ from .base import VALIDATION_SIZES, MetricObjective, sample_positions, weighted_
 
 
 class SelfSupervisedObjective(MetricObjective):
-    """Equation 10 alone: a sequence is near its augmentation, and lines up with it as it was made.
+    """Equation 10 alone: a sequence should be close to its augmentation and align with it as it was generated.
 
     `distance=0` is alignment-supervised learning (A.8). Only the prediction is learned, not the transformation h:
-    without negatives the distances would make all frames the same, and that is what `joint=True` shows (SoftDTW* of
-    tables 6 and 7).
+    without negatives, training h would make all frames equal, as `joint=True` shows (SoftDTW* of tables 6 and 7).
     """
 
     supervision = "augmentation"
@@ -63,11 +62,11 @@ class SelfSupervisedObjective(MetricObjective):
         return {"augmentation": repr(self.augmentation), "weights": repr(self.weights), "joint": str(self.joint)}
 
     def step_sequences(self) -> int:
-        """Each beside its augmentation."""
+        """Each sequence and its augmentation."""
         return 2 * self.step_pairs()
 
     def step_pairs(self) -> int:
-        """Every sequence of a batch and its augmentation."""
+        """The pairs of a sequence and its augmentation in a batch."""
         return min(self.batch_size, len(self.sequences))
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
@@ -98,8 +97,8 @@ class ValidatedSelfSupervisedObjective(SelfSupervisedObjective):
         used = np.setdiff1d(np.arange(len(sequences)), held_out)
         super().__init__(module, sequences[used], **options)
         self.source_positions, self.held_out = used, held_out
-        judged = sample_positions(held_out, VALIDATION_SIZES[0], rng)
-        parts = np.array_split(judged, -(-len(judged) // self.batch_size))
+        positions = sample_positions(held_out, VALIDATION_SIZES[0], rng)
+        parts = np.array_split(positions, -(-len(positions) // self.batch_size))
         whole = (Batch.from_sequences(sequences, part) for part in parts)
         self.validation_batches = [add_augmentation(batch, self.augmentation, rng) for batch in whole]
 
@@ -111,13 +110,15 @@ class ValidatedSelfSupervisedObjective(SelfSupervisedObjective):
         return FORWARD_SHARE * len(self.validation_batches)
 
     def validate(self) -> float:
-        """What is minimised, of augmentations that were made once and for all."""
-        found = [(float(self.loss(batch.match_module(self.module))), len(batch)) for batch in self.validation_batches]
-        return weighted_mean(found)
+        """The mean loss on fixed augmentations of held-out sequences."""
+        batch_losses = [
+            (float(self.loss(batch.match_module(self.module))), len(batch)) for batch in self.validation_batches
+        ]
+        return weighted_mean(batch_losses)
 
 
 class AugmentedBatch(NamedTuple):
-    """New sequences `x` (item, new time, channel) of `lengths` (item,), and how they were made of the old ones.
+    """Augmented sequences `x` (item, new time, channel) of `lengths` (item,), and their alignment to the originals.
 
     `alignment` (item, new time, old time) has rows that sum to 1 and zeros in the padding.
     """
@@ -130,7 +131,7 @@ class AugmentedBatch(NamedTuple):
 def augment_batch(
     x: Tensor, lengths: Tensor, augmentation: Augmentation = BLUR_OR_MERGE, *, random_state: RandomState = None
 ) -> AugmentedBatch:
-    """Every sequence of a padded batch (item, time, channel) changed by itself, whatever the padding holds.
+    """Augment each sequence of a padded batch (item, time, channel), ignoring the padding.
 
     >>> from timelike.sequences.augment import Merge
     >>> x = torch.arange(4.0).reshape(1, 4, 1)
@@ -141,22 +142,22 @@ def augment_batch(
     rng = check_random_state(random_state)
     steps = x.detach().cpu().numpy()
     old = [one[:length] for one, length in zip(steps, lengths.tolist(), strict=True)]
-    if np.isfinite(steps).all():  # checked together, which is many times faster than one by one
-        made = [augmentation._apply(one, rng) for one in old]
+    if np.isfinite(steps).all():  # one check for all is many times faster than one per sequence
+        augmented = [augmentation._apply(one, rng) for one in old]
     else:
-        made = [augmentation(one, random_state=rng) for one in old]
-    longest = max((len(new.values) for new in made), default=0)
-    values = np.zeros((len(made), longest, *steps.shape[2:]), steps.dtype)
-    alignments = np.zeros((len(made), longest, steps.shape[1]), steps.dtype)
-    for item, new in enumerate(made):
+        augmented = [augmentation(one, random_state=rng) for one in old]
+    longest = max((len(new.values) for new in augmented), default=0)
+    values = np.zeros((len(augmented), longest, *steps.shape[2:]), steps.dtype)
+    alignments = np.zeros((len(augmented), longest, steps.shape[1]), steps.dtype)
+    for item, new in enumerate(augmented):
         values[item, : len(new.values)] = new.values
         alignments[item, : len(new.values), : new.alignment.shape[1]] = new.alignment
-    found = torch.tensor([len(new.values) for new in made], dtype=torch.int64)
-    return AugmentedBatch(*(torch.as_tensor(part).to(x.device) for part in (values, found, alignments)))
+    new_lengths = torch.tensor([len(new.values) for new in augmented], dtype=torch.int64)
+    return AugmentedBatch(*(torch.as_tensor(part).to(x.device) for part in (values, new_lengths, alignments)))
 
 
 def add_augmentation(batch: Batch, augmentation: Augmentation, rng: np.random.Generator) -> Batch:
-    """The batch, and beside its sequences `x` new ones made of them: `new`, `new_lengths` and their `alignment`."""
+    """Add augmentations of the sequences `x` to a batch: `new`, `new_lengths` and their `alignment`."""
     new = augment_batch(batch["x"], batch["lengths"], augmentation, random_state=rng)
     more = {"new": new.x, "new_lengths": new.lengths, "alignment": new.alignment}
     return Batch(batch.ids, **batch.tensors, **more)
@@ -174,10 +175,10 @@ def consistency_loss(
 ) -> Tensor:
     """The self-supervised loss of TAP (Su & Wen, ICLR 2022, eq. 10), averaged over a batch.
 
-    d(x̃, x) + MSE(A, T̃) + d(x, x̃) + MSE(A′, T̃ᵀ), with x̃ an augmentation of x, T̃ (item, new time, old time) the way
-    it was made, and A, A′ the alignments that are predicted, before they are divided by their sum. `distance` and
-    `alignment` weigh the two kinds of terms (distance=0 is the alignment-supervised loss of A.8), and `dual=False`
-    leaves out the direction from x to x̃.
+    d(x̃, x) + MSE(A, T̃) + d(x, x̃) + MSE(A′, T̃ᵀ), where x̃ is an augmentation of x, T̃ (item, new time, old time) its
+    true alignment, and A, A′ are the predicted alignments before division by their sum. `distance` and `alignment` are
+    the weights of the two kinds of terms (distance=0 is the alignment-supervised loss of A.8); `dual=False` leaves out
+    the direction from x to x̃.
 
     >>> import torch
     >>> from timelike.metric import TAPNetwork, augment_batch
@@ -202,13 +203,13 @@ def _one_way_loss(
         return distance * network.pair_distances(x, y)
     if not isinstance(network, AlignmentNetwork):
         raise TypeError(f"{type(network).__name__} predicts no alignment: use alignment=0")
-    found, attention = network.align_pairs(x, y)
+    distances, attention = network.align_pairs(x, y)
     error = alignment * alignment_error(attention, truth, x.lengths, y.lengths)
-    return error if distance == 0 else distance * found + error
+    return error if distance == 0 else distance * distances + error
 
 
 def pool_alignment(alignment: Tensor, steps: int) -> Tensor:
-    """An alignment (item, n, m) of blocks of so many steps: the mean of the rows of a block, the sum of its columns.
+    """Pool an alignment (item, n, m) to blocks of `steps` steps: the mean over rows and the sum over columns.
 
     >>> pool_alignment(torch.eye(4)[None, :3], 2)
     tensor([[[1., 0.],
@@ -218,9 +219,9 @@ def pool_alignment(alignment: Tensor, steps: int) -> Tensor:
     padded = nn.functional.pad(alignment, (0, -m % steps, 0, -n % steps))
     sizes = len(padded), padded.shape[1] // steps, steps
     blocks = padded.reshape(*sizes, padded.shape[2] // steps, steps).sum((2, 4))
-    rows = padded.sum(2).reshape(sizes).round().sum(2)  # each sums to 1, and those of padding to 0
-    found: Tensor = blocks / rows.clamp(min=1)[..., None]
-    return found
+    rows = padded.sum(2).reshape(sizes).round().sum(2)  # each row sums to 1, padded rows to 0
+    pooled: Tensor = blocks / rows.clamp(min=1)[..., None]
+    return pooled
 
 
 def alignment_error(attention: Tensor, truth: Tensor, x_lengths: Tensor, y_lengths: Tensor) -> Tensor:

@@ -28,22 +28,21 @@ from .base import VALIDATION_SIZES, MetricObjective, sample_positions
 from .perturbation import BatchPerturbation
 from .self_supervised import add_augmentation, consistency_loss
 
-_MIN_GAIN = 0.1  # of what there is between chance and 1, which is not much
-_N_SHUFFLES = 199  # orders of labels that a score is compared with
-_LEVEL = 0.05  # the share of them that may do as well
+_MIN_GAIN = 0.1  # required fraction of the range between chance and 1
+_N_SHUFFLES = 199  # shuffles of the labels that a score is compared with
+_LEVEL = 0.05  # significance level
 
 
 class SupervisedObjective(MetricObjective):
     """A metric loss, and the consistency of augmentations (Su & Wen, TAP, ICLR 2022, section 3.2).
 
-    The queries are augmentations of the sequences of a batch, and each is compared with all sequences of it, its own
-    original among them; eq. 10 is added with the weight `consistency`, its alignments and its dual terms as
-    `alignment` and `dual` say (see `consistency_loss`). The loss is the mean of the queries and eq. 10 that of the
-    batch; in the paper eq. 4–7 are sums and eq. 10 is a mean, so that it weighs 1 / B of ours in a batch of B:
-    `consistency="paper"`. With `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none
-    with itself, and nothing is added. `perturbation` is made of the sequences of a batch before anything else.
-    `n_per_class` draws batches with that many of every class in place of random ones; the batch size of the trainer
-    then says how many classes there are in one, two at least.
+    The queries are augmentations of the sequences of a batch; each is compared with all sequences of the batch,
+    including its original. Eq. 10 is added with the weight `consistency`; `alignment` and `dual` control its terms (see
+    `consistency_loss`). Both the loss and eq. 10 are means over the batch. In the paper eq. 4–7 are sums and eq. 10 is
+    a mean, so its relative weight in a batch of B is 1 / B: `consistency="paper"`. With `augmentation=None` (table 8,
+    w/o DA) the sequences are compared with each other, not with themselves, and nothing is added. `perturbation` is
+    applied to the batch first. `n_per_class` draws batches with that many members per class instead of random ones; the
+    batch size of the trainer then determines the number of classes in a batch, at least two.
 
     >>> import timelike as tl
     >>> from timelike.metric import AlignedFramesNetwork
@@ -78,7 +77,7 @@ class SupervisedObjective(MetricObjective):
         super().__init__(module, sequences, trainer)
         self.classes, self.codes = np.unique(np.asarray(labels), return_inverse=True)
         self.labels = self.codes
-        """Of all sequences, where these are a part of them."""
+        """The labels of all sequences of the caller, of which `sequences` may be a subset."""
         self.held_out = np.empty(0, np.int64)
         self.metric_loss, self.augmentation, self.perturbation = loss, augmentation, perturbation
         self.consistency, self.n_per_class = check_consistency_weight(consistency, "consistency"), n_per_class
@@ -94,17 +93,17 @@ class SupervisedObjective(MetricObjective):
             yield batch if self.augmentation is None else add_augmentation(batch, self.augmentation, rng)
 
     def n_batches(self) -> float:
-        """As many as are drawn in an epoch."""
+        """The number of batches per epoch."""
         if self.n_per_class is None:
             return math.ceil(super().n_batches())
         return count_epoch_batches(self.codes, self.n_per_class, self._classes_per_batch(self.n_per_class))
 
     def _classes_per_batch(self, n_per_class: int) -> int:
-        """How many classes a batch has, with so many sequences of each: one alone would have no negatives."""
+        """The number of classes in a batch, at least two, because one class has no negatives."""
         return min(max(2, self.batch_size // n_per_class), len(self.classes))
 
     def step_sequences(self) -> int:
-        """Those of a batch, however small classes are."""
+        """The nominal number of sequences in a batch, also for small classes."""
         if self.n_per_class is None:
             return min(self.batch_size, len(self.sequences))
         return self.n_per_class * self._classes_per_batch(self.n_per_class)
@@ -116,12 +115,15 @@ class SupervisedObjective(MetricObjective):
     def _extra_identity(self) -> dict[str, str | int]:
         size = {} if self.n_per_class is None else {"n_per_class": self.n_per_class}
         augmented = {"augmentation": repr(self.augmentation), "consistency": repr(self.consistency)}
-        # an estimator says it in the words of its options
-        known_by_owner = self.perturbation is None or "perturb" in self.checkpoint_settings
-        augmented |= {} if known_by_owner else {"perturbation": repr(self.perturbation)}
+        # an estimator records the perturbation among its own options
+        is_recorded = self.perturbation is None or "perturb" in self.checkpoint_settings
+        augmented |= {} if is_recorded else {"perturbation": repr(self.perturbation)}
         augmented |= {"dual": repr(self.terms["dual"]), "loss": describe_loss(self.metric_loss)}
-        known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
-        return {**known, **augmented, **size}
+        fingerprints = {
+            "labels": fingerprint(self.labels.astype(np.int64)),
+            "held-out sequences": fingerprint(self.held_out),
+        }
+        return {**fingerprints, **augmented, **size}
 
     def _batch_positions(self, rng: np.random.Generator) -> Iterator[Any]:
         if self.n_per_class is None:
@@ -129,43 +131,43 @@ class SupervisedObjective(MetricObjective):
         return class_batches(self.codes, self.n_per_class, rng, n_classes=self._classes_per_batch(self.n_per_class))
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
-        """The same sequences with labels in another order."""
+        """The same sequences with shuffled labels."""
         order = np.random.default_rng(len(batch)).permutation(len(batch))
         return Batch(batch.ids, **(batch.tensors | {"labels": batch["labels"][torch.from_numpy(order)]}))
 
     def find_data_issue(self) -> str | None:
-        """Labels that look as if they had nothing to do with the sequences."""
+        """A message if the labels appear independent of the sequences."""
         return describe_missing_signal(self.sequences, self.codes)
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
-        """The sum as `loss`, and both parts."""
+        """The total as `loss`, and its two parts."""
         gallery, labels = self._batch_features(batch), batch["labels"]
         queries, valid = gallery, None
         if self.augmentation is None:
             valid = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
         else:
             queries = self._batch_features(batch, "new")
-        found = self.module.training_distances(queries, gallery)
-        metric = self.metric_loss(found.distances, labels, labels, valid=valid)
+        output = self.module.training_distances(queries, gallery)
+        metric = self.metric_loss(output.distances, labels, labels, valid=valid)
         if not metric.requires_grad:
-            # nothing to learn from this batch, and yet a step must be possible
-            metric = metric + 0 * found.distances.sum()
-        total = metric + found.penalty
+            # the batch has no suitable pairs, but the step needs a gradient
+            metric = metric + 0 * output.distances.sum()
+        total = metric + output.penalty
         if self.augmentation is None or self.consistency == 0:
-            return {"loss": total, "metric": metric.detach(), **found.logged_values}
+            return {"loss": total, "metric": metric.detach(), **output.logged_values}
         alike = consistency_loss(self.module, queries, gallery, batch["alignment"], **self.terms)
-        parts = {"metric": metric.detach(), "consistency": alike.detach(), **found.logged_values}
+        parts = {"metric": metric.detach(), "consistency": alike.detach(), **output.logged_values}
         weight = 1 / len(labels) if self.consistency == "paper" else self.consistency
         return {"loss": total + weight * alike, **parts}
 
 
 class ValidatedSupervisedObjective(SupervisedObjective):
-    """Supervised learning, validated by held-out sequences as queries among the others.
+    """Supervised learning, validated with held-out sequences as queries and the others as gallery.
 
     The score is the mean average precision of the search, or the loss of the queries.
     """
 
-    learning_check_validations = 1  # `failure_reason` compares what is held out once more
+    learning_check_validations = 1  # `failure_reason` computes the held-out distances once more
 
     def __init__(
         self,
@@ -193,11 +195,11 @@ class ValidatedSupervisedObjective(SupervisedObjective):
         return super()._extra_identity() | {"score": self.score}
 
     def find_data_issue(self) -> str | None:
-        """Nothing: sequences held out show whether labels can be learned."""
+        """None: held-out sequences already show whether labels can be learned."""
         return None
 
     def failure_reason(self) -> str | None:
-        """Also a precision on what was held out that is hardly better than with any other labels."""
+        """A message if distances collapsed, or if the held-out precision is hardly better than with shuffled labels."""
         collapsed = super().failure_reason()
         if collapsed is not None:
             return collapsed
@@ -207,19 +209,18 @@ class ValidatedSupervisedObjective(SupervisedObjective):
             return None
         return (
             f"sequences held out find those of their class with a mean average precision of {score:.2f}, and with "
-            f"shuffled labels it would be {chance:.2f} (p = {p_value:.2g}); look whether classes say what sequences "
-            "show, or give it more steps"
+            f"shuffled labels it would be {chance:.2f} (p = {p_value:.2g}); check that the classes match the "
+            "sequences, or train for more steps"
         )
 
     def validation_steps(self) -> float:
-        """Those of all pairs of sequences held out and others."""
+        """The cost of comparing all held-out sequences with the gallery, in training steps."""
         return self.estimate_steps(len(self.queries), len(self.gallery))
 
     def validate(self) -> float:
-        """Mean average precision of those held out among the others, or their loss.
+        """The mean average precision of the held-out queries in the gallery, or their loss.
 
-        Not the accuracy of nearest neighbours: of a few sequences it is soon 1, and what is learned after that would be
-        thrown away.
+        The nearest-neighbour accuracy of a few sequences would soon reach 1, and later improvements would be discarded.
         """
         distances = self._held_out_distances()
         if self.score == "average_precision":
@@ -240,13 +241,13 @@ class ValidatedSupervisedObjective(SupervisedObjective):
 def _compare_with_shuffled(
     distances: NDArray[np.float64], query_classes: NDArray[np.int64], gallery_classes: NDArray[np.int64]
 ) -> tuple[float, float, float]:
-    """Mean average precision, its mean with the labels of queries shuffled, and the p-value of the difference.
+    """The mean average precision, its mean over shuffled query labels, and the p-value of the difference.
 
     >>> _compare_with_shuffled(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]), np.array([0, 1]))[0]
     1.0
     """
     classes = np.unique(query_classes)
-    # the precision of every query as if it were of every class: any order of labels is a choice from it
+    # the precision of each query for each class: a shuffle of the labels selects entries of this table
     table = np.stack([average_precision(distances, np.full(len(distances), c), gallery_classes) for c in classes])
     places, columns = np.searchsorted(classes, query_classes), np.arange(len(distances))
     rng = np.random.default_rng(0)

@@ -34,67 +34,67 @@ from .stream import SiameseStream
 
 
 class SiameseGRU(LearnedMetric):
-    """The distance of the vectors that one recurrent network makes of both sequences.
+    """The distance of two sequences encoded as vectors by the same recurrent network.
 
-    Strided convolutions read a sequence, a GRU reads what they found, the mean and the maximum of its states go through
-    a linear map, and the result has length 1; trained from classes or pairs (Mueller and Thyagarajan, 2016, with a
-    GRU, and the supervised contrastive loss of Khosla et al., 2020). `SiameseGRU.preset("paper")` is the plain GRU and
-    the training of the coupled GRU's paper, whose baseline it is.
+    Strided convolutions are followed by a GRU; the mean and the maximum of its states pass through a linear map, and
+    the result is normalized to length 1. The network is trained from classes or pairs (Mueller and Thyagarajan, 2016,
+    with a GRU and the supervised contrastive loss of Khosla et al., 2020). `SiameseGRU.preset("paper")` is the plain
+    GRU with the training of the coupled GRU's paper, where it is the baseline.
 
-    Use it to search and to compare where classes are known and have some members each, and where order and shape count.
-    Try `Discriminant` first, which is fitted far faster. With two or three members of a class, or for classes that
-    `fit` does not see, take an elastic distance or `Discriminant`: a contrastive network collapses onto what it knows.
+    Use it for search and comparison if classes are known and have several members each, and if order and shape matter.
+    Try `Discriminant` first, which is fitted far faster. With two or three members per class, or for classes unseen in
+    `fit`, use an elastic distance or `Discriminant`: a contrastive network collapses onto its training classes.
 
     Parameters
     ----------
     hidden : int
-        Units.
+        Number of recurrent units.
     cell : {"gru", "lstm"}
-        The network.
+        The recurrent cell.
     front : "strided" or None
-        Two convolutions, causal and normalized over the batch, that leave a quarter of the steps where half of the
-        sequences have 64 or more, half of them from 32 on, and all of fewer; None reads the sequences as they are.
+        Two causal convolutions with batch normalization. They keep a quarter of the steps if the median length is 64 or
+        more, half of them from 32, and all below. None reads the sequences directly.
     readout : {"last", "mean", "max", "mean+max", "attention"}
-        What of the states over time is kept.
+        How the states over time become one vector.
     n_outputs : int or None
-        Size of the vectors, by a linear map; None for the readout itself.
+        Size of the vectors after a linear map; None uses the readout itself.
     normalize : bool
-        Whether vectors have length 1.
+        Whether to normalize vectors to length 1.
     loss : str or loss of `timelike.metric.losses`
-        What is minimised over all pairs of a batch.
+        The loss over all pairs of a batch.
     n_per_class : int or None
         Members of each class in a batch, which has two classes or more; None draws batches at random.
     perturb : bool or augmentation
-        Whether sequences are changed a little before every step (stretches, sizes, and noise if channels are
-        standardized), or by which of `timelike.sequences.augment`.
+        Whether to change sequences slightly before each step (crops, scales, and noise if channels are standardized),
+        or an augmentation of `timelike.sequences.augment`.
     max_frames : int or None
-        Longer sequences are averaged over stretches of time, the same for all, until nine in ten have so many frames;
-        None leaves them as they are.
+        Long sequences are averaged over time intervals of equal width for all sequences, so that nine in ten have at
+        most this many frames; None disables averaging.
     standardize : bool
-        Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+        Whether to standardize channels to mean 0 and deviation 1 over the training sequences.
     max_steps, max_time : optional
-        When to stop: after so many steps or seconds, whatever comes first. If neither they nor the trainer's
-        `max_epochs` are given, 20 passes through the data, but 500 steps at least and 2000 at most, and two minutes.
-        Where `max_time` ends a training, a faster machine does more steps, and the result is another.
+        Stop after this many steps or seconds, whichever comes first. If neither these nor the trainer's `max_epochs`
+        are given: 20 passes over the data, but at least 500 and at most 2000 steps, and two minutes. If `max_time` ends
+        the training, the result depends on the speed of the machine.
     trainer : Trainer or None
         How to train. Its own choices: `batch_size=64`, `learning_rate=3e-3`, `optimizer="adamw"`, `weight_decay=1e-3`,
-        `schedule="one_cycle"`, `gradient_clip=6.0`. Held out for validation are, unless it says which share, a tenth of
-        400 sequences or more and nothing of fewer; a fifth if it has `patience`, or `max_epochs` and there is no
-        `max_steps`. The score is the average precision of a search, or the loss.
+        `schedule="one_cycle"`, `gradient_clip=6.0`. By default a tenth is held out for validation from 400 sequences
+        on, and nothing below; a fifth if `patience` is set, or `max_epochs` without `max_steps`. The validation score
+        is the average precision of a search, or the loss.
     progress : bool or None
-        Whether a bar shows how far the training is. None says at the start how long it will take, if that is more than
-        ten seconds, and draws the bar on a terminal, where it takes over two.
+        Whether to show a progress bar. None announces trainings of more than ten seconds at the start, and shows the
+        bar on a terminal after two seconds.
     random_state : int, Generator or None
-        Repeats initial weights and training.
+        Seed of the initial weights and the training.
 
     Attributes
     ----------
     network_ : SiameseNetwork
         The torch module.
     time_pool_, strides_
-        Of how many steps a frame is the mean, and which of the frames convolutions leave.
+        The number of steps averaged per frame, and the strides of the convolutions.
     history_ : History
-        Losses and validation scores, steps, seconds and why the training ended.
+        Losses and validation scores, steps, seconds and the reason why training stopped.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class SiameseGRU(LearnedMetric):
         store_parameters(self, locals())
 
     def export_onnx(self, path: str | Path) -> None:
-        """Write what makes the vectors as an ONNX file, as `Encoder.export_onnx` does: distances are theirs."""
+        """Write the encoder of the vectors to an ONNX file, as `Encoder.export_onnx`; compare vectors by distance."""
         self._require_fitted()
         export_encoder(self, path)
 
@@ -160,11 +160,10 @@ class SiameseGRU(LearnedMetric):
         return SiameseNetwork(n_channels, strides=strides, **{name: getattr(self, name) for name in names})
 
     def network(self, frame: int | tuple[int, ...], *, lengths: Any = None) -> nn.Module:
-        """A new torch module from sequences to the vectors that are compared, as `Encoder.network` gives one.
+        """A new torch module from sequences to the vectors that are compared, as in `Encoder.network`.
 
-        How many steps its convolutions leave out depends on the `lengths` of the sequences that it is meant for, in
-        time steps; without them it is as in `fit` where this is fitted, otherwise no step is left out. Longer
-        sequences are not averaged over `max_frames`.
+        The strides of its convolutions depend on the `lengths` of the intended sequences, in time steps. Without
+        `lengths` they are those of `fit`, or 1 if unfitted. Long sequences are not averaged to `max_frames`.
 
         >>> import timelike as tl, torch
         >>> module = tl.SiameseGRU(random_state=0).network(3, lengths=[80, 120])
@@ -175,8 +174,8 @@ class SiameseGRU(LearnedMetric):
         if lengths is None:
             strides = getattr(self, "strides_", (1, 1))
         else:
-            known = validate_lengths(lengths, (max(1, np.size(lengths)), sys.maxsize), "lengths")
-            strides = choose_strides(known.numpy())
+            checked_lengths = validate_lengths(lengths, (max(1, np.size(lengths)), sys.maxsize), "lengths")
+            strides = choose_strides(checked_lengths.numpy())
         with use_seed(self.random_state):
             return SiameseBranch(self._build_siamese_network(math.prod(check_frame(frame)), strides))
 
@@ -190,7 +189,7 @@ class SiameseGRU(LearnedMetric):
         return vectors
 
     def stream(self) -> SiameseStream:
-        """One new sample in, the vector of everything so far out, at a cost that does not grow.
+        """A stream that returns the vector of all samples so far after each new sample, at constant cost.
 
         >>> import numpy as np
         >>> import timelike as tl

@@ -1,4 +1,4 @@
-"""`SiameseNetwork`: the distance of the vectors that one recurrent network makes of two sequences, and its readout."""
+"""`SiameseNetwork`: the distance of two sequences encoded by one recurrent network, and its readout."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ POOLINGS = "last", "mean", "max", "mean+max", "attention"
 
 
 class SiameseNetwork(DistanceNetwork):
-    """The Euclidean distance of what a GRU or LSTM has read of each sequence: its last state, unless told otherwise.
+    """The Euclidean distance between the states of a GRU or LSTM for two sequences, by default the last states.
 
         d(x, y) = ‖f(x) − f(y)‖₂,   f = h_T
 
-    The two copies share their weights, so d(x, x) = 0 and d(x, y) = d(y, x); each sequence is run through once.
+    Both sequences use the same weights, so d(x, x) = 0 and d(x, y) = d(y, x); each sequence is encoded once.
     Mueller and Thyagarajan, "Siamese recurrent architectures for learning sentence similarity", AAAI 2016; the GRU is
     the baseline of the coupled GRU's paper (see `CoupledNetwork`). `front="strided"` puts convolutions before it (see
     `StridedConvolutions`), `readout` takes more than the last state, `n_outputs` maps it, and `normalize` gives it
@@ -81,8 +81,8 @@ class SiameseNetwork(DistanceNetwork):
         self.n_channels, hidden = check_int(n_channels, "n_channels", 1), check_int(hidden, "hidden", 1)
         self.front = make_front(front, self.n_channels, strides)
         kind = nn.LSTM if cell == "lstm" else nn.GRU
-        seen = self.n_channels if self.front is None else self.front.n_outputs
-        self.cells = kind(seen, hidden, num_layers=check_int(n_layers, "n_layers", 1), batch_first=True)
+        n_inputs = self.n_channels if self.front is None else self.front.n_outputs
+        self.cells = kind(n_inputs, hidden, num_layers=check_int(n_layers, "n_layers", 1), batch_first=True)
         self.readout = Readout(readout, hidden)
         size = None if n_outputs is None else check_int(n_outputs, "n_outputs", 1)
         self.projection = None if size is None else nn.Linear(self.readout.n_outputs, size)
@@ -90,8 +90,8 @@ class SiameseNetwork(DistanceNetwork):
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """The vectors of sequences (item, time, channel) with lengths (item,), as one step of many features."""
-        found = self.project_readout(self._read_out(x, lengths))
-        return Features(found[:, None], torch.ones_like(lengths, device=x.device))
+        vectors = self.project_readout(self._read_out(x, lengths))
+        return Features(vectors[:, None], torch.ones_like(lengths, device=x.device))
 
     def project_readout(self, found: Tensor) -> Tensor:
         """From the readout (item, feature) to what is compared, (item, output)."""
@@ -106,8 +106,8 @@ class SiameseNetwork(DistanceNetwork):
             return recurrent.last_states(self.cells, x, lengths)
         # a state depends on none that comes later, so padding changes no value; but NaN would reach the gradient
         states = self.cells(torch.where(valid_mask(lengths, x.shape[1], x.device)[..., None], x, 0))[0]
-        found: Tensor = self.readout(states, lengths)
-        return found
+        vectors: Tensor = self.readout(states, lengths)
+        return vectors
 
     def pair_distances(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
@@ -120,15 +120,15 @@ class SiameseNetwork(DistanceNetwork):
         return frame_costs("euclidean", first, second)
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """One number for a pair, and as much for its gradient."""
+        """One number for a pair and one for its gradient."""
         return 2
 
 
 class Readout(nn.Module):
-    """One vector of the states of each sequence: the last, their mean, maximum, both, or a learned weighing.
+    """Pool the states of each sequence to one vector: the last, mean, maximum, both, or a learned weighted mean.
 
-    Twenty units that have read a thousand steps remember the last ones; a mean and a maximum remember what was seen
-    anywhere. States past a length have no share.
+    The last state of a small network mainly reflects the last steps of a long sequence; mean and maximum reflect all
+    steps. States past a length are ignored.
 
     >>> states = torch.tensor([[[1.0], [3.0], [9.0]]])
     >>> Readout("mean+max", 1)(states, torch.tensor([2]))
@@ -151,18 +151,18 @@ class Readout(nn.Module):
         inside = valid_mask(own, states.shape[1], states.device)[..., None]
         if self.pooling == "attention":
             weights = self.weigh(states).masked_fill(~inside, -torch.inf).softmax(1)
-            weighed: Tensor = (weights * torch.where(inside, states, 0)).sum(1)
-            return weighed
-        found = []
+            weighted_sum: Tensor = (weights * torch.where(inside, states, 0)).sum(1)
+            return weighted_sum
+        parts = []
         if self.pooling != "max":
-            found.append(torch.where(inside, states, 0).sum(1) / own[:, None])
+            parts.append(torch.where(inside, states, 0).sum(1) / own[:, None])
         if self.pooling != "mean":
-            found.append(states.masked_fill(~inside, -torch.inf).amax(1))
-        return torch.cat(found, -1)
+            parts.append(states.masked_fill(~inside, -torch.inf).amax(1))
+        return torch.cat(parts, -1)
 
 
 class SiameseBranch(nn.Module):
-    """The half of a siamese network that sees one sequence: sequences to the vectors that it compares.
+    """One branch of a siamese network: maps sequences to the vectors that are compared.
 
     >>> import torch
     >>> vectors = SiameseBranch(SiameseNetwork(3, hidden=8))
@@ -175,6 +175,6 @@ class SiameseBranch(nn.Module):
         self.siamese = siamese
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
-        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length are ignored."""
         x = validate_network_input(self, x, "x", self.siamese.n_channels)
         return self.siamese.features(x, validate_lengths(lengths, x.shape, "lengths")).values[:, 0]

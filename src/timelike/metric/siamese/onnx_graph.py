@@ -19,14 +19,14 @@ def add_siamese_network(graph: OnnxGraph, x: str, network: SiameseNetwork, coars
     x = _add_time_pool(graph, x, coarse)
     if isinstance(network.front, StridedConvolutions):
         x = _add_strided_convolutions(graph, x, network.front)
-    found = _add_readout(graph, add_recurrent(graph, network.cells, x), network.readout)
+    vectors = _add_readout(graph, add_recurrent(graph, network.cells, x), network.readout)
     if network.projection is not None:
-        found = add_linear(graph, network.projection, found)
-    return graph.normalize_rows(found) if network.normalize else found
+        vectors = add_linear(graph, network.projection, vectors)
+    return graph.normalize_rows(vectors) if network.normalize else vectors
 
 
 def _add_time_pool(graph: OnnxGraph, x: str, coarse: TimePool) -> str:
-    """Frames that are means of stretches: products with the shares of steps in each (see `TimePool.pooling_matrix`)."""
+    """Frames as means over time intervals: a product with the pooling weights (see `TimePool.pooling_matrix`)."""
     if coarse == TimePool(1.0, UNLIMITED):
         return x
 
@@ -51,7 +51,7 @@ def _add_time_pool(graph: OnnxGraph, x: str, coarse: TimePool) -> str:
 
 
 def _add_strided_convolutions(graph: OnnxGraph, x: str, front: StridedConvolutions) -> str:
-    """Causal convolutions with steps left out: ⌈time / stride⌉ are left where nothing is added behind."""
+    """Strided causal convolutions; without right padding the output length is ⌈time / stride⌉."""
     x = graph.add("Transpose", x, perm=[0, 2, 1])
     for layer, convolution, norm in zip(front.layers, front.convolutions, front.norms, strict=True):
         assert isinstance(norm, MaskedBatchNorm)
@@ -68,14 +68,14 @@ def _add_strided_convolutions(graph: OnnxGraph, x: str, front: StridedConvolutio
 
 
 def _add_gelu(graph: OnnxGraph, x: str) -> str:
-    """x Φ(x), which ONNX has no node for in opset 17."""
+    """x Φ(x); opset 17 of ONNX has no GELU node."""
     erf = graph.add("Erf", graph.add("Mul", x, graph.constant(np.sqrt(0.5))))
     half = graph.add("Mul", x, graph.constant(0.5))
     return graph.add("Mul", half, graph.add("Add", erf, graph.constant(1.0)))
 
 
 def _add_readout(graph: OnnxGraph, states: str, readout: Readout) -> str:
-    """One vector of the states (item, time, hidden) of each sequence."""
+    """Pool the states (item, time, hidden) of each sequence to one vector."""
     if readout.pooling == "last":
         return graph.add("Squeeze", graph.slice_axis(states, -1, None, 1), graph.integers([1]))
     if readout.pooling == "attention":

@@ -19,7 +19,7 @@ from .network import SiameseNetwork
 
 @dataclass(frozen=True)
 class _SiameseState:
-    """What is to be known of the frames so far: what convolutions still need, a state, and what a readout keeps."""
+    """The state of a stream: windows of the convolutions, the recurrent state, and running values of the readout."""
 
     windows: tuple[Tensor, ...]
     frames: tuple[int, ...]
@@ -34,8 +34,8 @@ class _SiameseState:
 class SiameseStream(StandardizedStream):
     """A stream through a siamese network in double precision.
 
-    Where frames are means over several steps, the one that is not over yet is tried with every sample, and counts when
-    it is.
+    If frames are means over several steps, the unfinished frame is included provisionally after each sample and
+    committed when complete.
     """
 
     def __init__(
@@ -58,55 +58,55 @@ class SiameseStream(StandardizedStream):
                 f"the stream has {self.n_samples + 1} samples, and frames of {self._time_pool.factor:g} steps are for "
                 f"at most {self._time_pool.max_frames} of them: fit with max_frames=None to go on without end"
             )
-        # how much of this step is in the frame under way; the rest, of a step on the border, is in the next
+        # the fraction of this step in the current frame; the rest belongs to the next frame
         here = min(1.0, (self._frames + 1) * self._time_pool.factor - self.n_samples)
-        tried = self._extend_frame(here * step, here)
+        candidate = self._extend_frame(here * step, here)
         if (self.n_samples + 1) < (self._frames + 1) * self._time_pool.factor * (1 - 1e-12):
-            return self._state_vector(tried)
-        self._stream_state, self._frames = tried, self._frames + 1
+            return self._state_vector(candidate)
+        self._stream_state, self._frames = candidate, self._frames + 1
         self._sum, self._covered_steps = np.zeros_like(step), 0.0
         if 1 - here > 1e-9:
-            tried = self._extend_frame((1 - here) * step, 1 - here)
-        return self._state_vector(tried)
+            candidate = self._extend_frame((1 - here) * step, 1 - here)
+        return self._state_vector(candidate)
 
     def _extend_frame(self, part: NDArray[np.float64], covered: float) -> _SiameseState:
-        """All frames so far and the one under way, with a part of a step more in it."""
+        """The state after adding a part of a step to the current frame."""
         self._sum, self._covered_steps = self._sum + part, self._covered_steps + covered
-        mean = np.float32(self._sum / self._covered_steps)  # as frames are rounded where all steps are there
+        mean = np.float32(self._sum / self._covered_steps)  # rounded like the frames of whole sequences
         return self._push_frame(self._stream_state, torch.from_numpy(mean.astype(np.float64))[None])
 
-    def _push_frame(self, seen: _SiameseState, x: Tensor) -> _SiameseState:
-        """One more frame (1, channel) through the convolutions, the cells and the readout, where it gets so far."""
+    def _push_frame(self, past: _SiameseState, x: Tensor) -> _SiameseState:
+        """Pass one frame (1, channel) through the convolutions and, where these emit a step, cells and readout."""
         front = self._network.front
-        windows, frames = list(seen.windows), list(seen.frames)
+        windows, frames = list(past.windows), list(past.frames)
         for k in range(len(windows)):
             assert isinstance(front, StridedConvolutions)
             windows[k] = torch.cat([windows[k][..., 1:], x[..., None]], -1)
             frames[k] += 1
             if (frames[k] - 1) % front.layers[k].stride:
-                return replace(seen, windows=tuple(windows), frames=tuple(frames))
-            found = front.convolutions[k](windows[k])
-            x = nn.functional.gelu(front.norms[k](found, torch.ones(1, 1, dtype=torch.bool)))[..., 0]
-        states, state = self._network.cells(x[:, None], seen.state)
+                return replace(past, windows=tuple(windows), frames=tuple(frames))
+            outputs = front.convolutions[k](windows[k])
+            x = nn.functional.gelu(front.norms[k](outputs, torch.ones(1, 1, dtype=torch.bool)))[..., 0]
+        states, state = self._network.cells(x[:, None], past.state)
         return self._update_readout(
-            replace(seen, windows=tuple(windows), frames=tuple(frames), state=state), states[0, 0]
+            replace(past, windows=tuple(windows), frames=tuple(frames), state=state), states[0, 0]
         )
 
-    def _update_readout(self, seen: _SiameseState, state: Tensor) -> _SiameseState:
-        """What the readout needs, with one more state."""
+    def _update_readout(self, past: _SiameseState, state: Tensor) -> _SiameseState:
+        """Update the running values of the readout with one more state."""
         readout = self._network.readout
         if readout.pooling != "attention":
-            greatest = torch.maximum(torch.as_tensor(seen.running_max, dtype=state.dtype), state)
-            return replace(seen, last=state, total=seen.total + state, running_max=greatest, weight=seen.weight + 1)
+            greatest = torch.maximum(torch.as_tensor(past.running_max, dtype=state.dtype), state)
+            return replace(past, last=state, total=past.total + state, running_max=greatest, weight=past.weight + 1)
         score = float(readout.weigh(state))
-        most = max(seen.max_score, score)  # a softmax that grows: what was is scaled by the new maximum
-        old, new = math.exp(seen.max_score - most), math.exp(score - most)
-        return replace(seen, max_score=most, total=old * seen.total + new * state, weight=old * seen.weight + new)
+        most = max(past.max_score, score)  # running softmax: rescale the past by the new maximum
+        old, new = math.exp(past.max_score - most), math.exp(score - most)
+        return replace(past, max_score=most, total=old * past.total + new * state, weight=old * past.weight + new)
 
-    def _state_vector(self, seen: _SiameseState) -> Floats:
-        parts = {"last": seen.last, "max": seen.running_max}
+    def _state_vector(self, state: _SiameseState) -> Floats:
+        parts = {"last": state.last, "max": state.running_max}
         if self._network.readout.pooling in ("mean", "mean+max", "attention"):
-            parts["mean"] = parts["attention"] = torch.as_tensor(seen.total) / seen.weight
-        chosen = self._network.readout.pooling.split("+")
-        found = torch.cat([torch.as_tensor(parts[name]) for name in chosen])
-        return self._network.project_readout(found[None])[0].float().numpy()
+            parts["mean"] = parts["attention"] = torch.as_tensor(state.total) / state.weight
+        names = self._network.readout.pooling.split("+")
+        vector = torch.cat([torch.as_tensor(parts[name]) for name in names])
+        return self._network.project_readout(vector[None])[0].float().numpy()

@@ -1,4 +1,4 @@
-"""`TAP`: a distance whose alignment is predicted by a small network."""
+"""`TAP`: temporal alignment prediction, a distance with an alignment predicted by a small network."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .network import TAPNetwork, VariantName
 
 @dataclass(frozen=True, kw_only=True)
 class AlignmentPredictor:
-    """How the network g of `TAP` is made, beside its `variant`.
+    """Options of the network g of `TAP`, apart from its `variant`.
 
     Parameters
     ----------
     n_kernels : int
-        Kernels of a layer; the paper has 30, and 64 for few-shot tasks.
+        Kernels per layer; the paper uses 30, and 64 for few-shot tasks.
     last_relu : bool
-        Whether there is a ReLU after the last layer: in the paper, not in the authors' code.
+        Whether a ReLU follows the last layer, as in the paper but not in the authors' code.
     symmetrize : bool
-        Whether both directions are averaged.
+        Whether to average both directions.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _check_alignment(value: Any, name: str) -> AlignmentPredictor:
 
 
 class TAP(AlignmentMetric):
-    """The distance ⟨T, D⟩ of an alignment T that a network predicts from the distances D of frames that a network made.
+    """The distance ⟨T, D⟩, with an alignment T that a network predicts from the distances D of transformed frames.
 
     S = −(D + g(D, D_t)) with g a convolutional network and D_t the distances of relative positions; T is the softmax
     of S over the steps of y, divided by the number of steps of x (Su and Wen, "Temporal Alignment Prediction for
@@ -78,18 +78,18 @@ class TAP(AlignmentMetric):
     loss : str or loss of `timelike.metric.losses`
         The loss over the distances from the augmented sequences of a batch to the whole batch.
     variant : {"cnn", "cnn_large", "cnn_deep", "attention"}
-        What g is: three convolutions; larger ones; one more of them; or attention in their place.
+        The network g: three convolutions; larger ones; four convolutions; or attention instead.
     alignment : AlignmentPredictor or None
-        The sizes of g, and whether both directions are averaged: `metric.AlignmentPredictor(n_kernels=8)`.
+        The size of g, and whether to average both directions: `metric.AlignmentPredictor(n_kernels=8)`.
     supervision : {"labels", "episodes", "augmentation", "alignment"}, Labels, Episodes or SelfSupervision
-        What is learned from: classes; few-shot tasks; sequences and augmentations of them, without classes; or how
-        augmentations line up. The values of `timelike.metric` have options: `Episodes(n_way=5, k_shot=1)`,
+        The training signal: classes; few-shot tasks; augmentations of the sequences, without classes; or the alignment
+        of augmentations. Pass a value of `timelike.metric` to set options: `Episodes(n_way=5, k_shot=1)`,
         `Labels(augment=True)`, `SelfSupervision(augment=Merge(even=True))`.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
     front : "strided" or None
-        Convolutions that read the sequences before the perceptron does, so that a frame knows of those before it and
-        there are a quarter as many: an alignment costs a sixteenth. None compares frames one by one, as the paper.
+        Convolutions before the perceptron, so that a frame depends on earlier frames and there are a quarter as many:
+        an alignment costs a sixteenth. None compares single frames, as in the paper.
     n_per_class : int or None
         Members of a class in a batch, which has two classes or more; None draws batches at random.
     max_steps, max_time : optional
@@ -169,8 +169,8 @@ class TAP(AlignmentMetric):
     def norm_ratio(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """‖g‖ / ‖D‖ of all pairs, (len X, len Y), in Frobenius' norm; of X with itself when Y is None.
 
-        How much the network changes the distances from which the alignment follows (Su and Wen, ICLR 2022, table 3);
-        infinite where all frames of both are the same.
+        It measures how much g changes the distances that determine the alignment (Su and Wen, ICLR 2022, table 3); it
+        is infinite if all frames of both sequences are equal.
         """
         x, y = self._validate_predict_input(X), None if Y is None else as_sequences(Y, "Y")
         self._validate_sides(x, y, ("X", "Y"))
@@ -190,5 +190,5 @@ class TAP(AlignmentMetric):
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
-        """Whether exchanging two sequences changes nothing."""
+        """Whether d(x, y) = d(y, x)."""
         return bool(self.network_.symmetric) if hasattr(self, "network_") else self._predictor().symmetrize

@@ -1,4 +1,4 @@
-"""`TAPNetwork`: the alignment of two sequences, predicted by a small network g, and the distance that follows."""
+"""`TAPNetwork`: predicts the alignment of two sequences with a small network g, and computes their distance from it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ from ..frame_transform import (
     sum_dtype,
 )
 
-STRIPE_NUMBERS = 1 << 26  # numbers of a stripe of a long pair, without gradients
-TILE_NUMBERS = 1 << 23  # numbers of a tile: every call transforms the weights, so that it should not be for one pair
-MAX_KEPT_NUMBERS = (
-    1 << 29
-)  # numbers that a backward pass may keep: to compute them again takes a third of the time of a step
+STRIPE_NUMBERS = 1 << 26  # numbers in a stripe of a long pair, without gradients
+TILE_NUMBERS = 1 << 23  # numbers in a tile: each call transforms the weights, so tiles should hold several pairs
+MAX_KEPT_NUMBERS = 1 << 29  # numbers stored for a backward pass; recomputing them takes a third of a step
 
 VariantName = Literal["cnn", "cnn_large", "cnn_deep", "attention"]
 KERNEL_SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "cnn_large": (7, 7, 5), "cnn_deep": (5, 5, 5, 3)}
-"""Kernel sizes: the paper's, larger ones, and one layer more (Su & Wen, ICLR 2022, table 10)."""
+"""Kernel sizes: the paper's, larger ones, and one additional layer (Su & Wen, ICLR 2022, table 10)."""
 
 
 class TAPNetwork(AlignmentNetwork):
@@ -42,9 +40,9 @@ class TAPNetwork(AlignmentNetwork):
     Parameters
     ----------
     n_channels : int
-        Of the sequences.
+        Channels of the sequences.
     variant : {"cnn", "cnn_large", "cnn_deep", "attention"}
-        g: convolutions of sizes 5-5-3, larger ones (7-7-5), one layer more (5-5-5-3), or TAP-trans in its place.
+        g: convolutions of sizes 5-5-3, larger ones (7-7-5), one additional layer (5-5-5-3), or TAP-trans instead.
     hidden, n_outputs, normalize, transform, self_attention, front, strides
         The transformation h, see `FrameTransform`; with `transform=False` the frames are compared as they are, and
         `self_attention=True` makes it SA-TAP.
@@ -104,13 +102,13 @@ class TAPNetwork(AlignmentNetwork):
         self.symmetric = check_bool(symmetrize, "symmetrize")
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
-        """h of every frame, and what else the prediction needs of each."""
+        """h of each frame, and the extra features of the prediction."""
         frames = self.transformation(x, lengths)
         own = self.transformation.output_lengths(lengths).to(x.device)
         return Features(torch.cat([frames, self.scores.extra_features(frames)], -1), own)
 
     def pair_distances(self, x: Features, y: Features) -> Tensor:
-        """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,); of long ones a stripe at a time."""
+        """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,); long pairs are computed in stripes."""
         at_once = STRIPE_NUMBERS // self.numbers_per_pair(x.values.shape[1], y.values.shape[1])
         if torch.is_grad_enabled() or len(x) <= at_once:
             return self._distances(x, y, paired_frame_distances)
@@ -121,7 +119,7 @@ class TAPNetwork(AlignmentNetwork):
         return (forth + self._striped_distances(y, x)) / 2 if self.symmetric else forth
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """A pair of steps has the outputs of layers, and there are some steps around them."""
+        """The outputs of all layers for each pair of steps, with a margin."""
         return (x_time + 4) * (y_time + 4) * self.scores.numbers_per_step_pair() * (2 if self.symmetric else 1)
 
     def distance_matrix(self, x: Features, y: Features) -> Tensor:
@@ -148,7 +146,7 @@ class TAPNetwork(AlignmentNetwork):
     def norm_ratio(self, x: Features, y: Features) -> Tensor:
         """‖g‖ / ‖D‖ of each pair, (item,): how much the prediction departs from the distances (table 3).
 
-        g is what −S has beside D, so that it can be told of TAP-trans too.
+        g is defined as −S − D, so that the ratio also exists for TAP-trans.
         """
         return self._pair_norm_ratios(x, y, paired_frame_distances)
 
@@ -194,16 +192,16 @@ class TAPNetwork(AlignmentNetwork):
 
     def _distances(self, x: Features, y: Features, between: PairingFunction) -> Tensor:
         table = self._pair_table(x, y, between)
-        found = _attention_cost(self._attention(table, self._extra_distances(x, y, between)), table)
+        forth = _attention_cost(self._attention(table, self._extra_distances(x, y, between)), table)
         if not self.symmetric:
-            return found
+            return forth
         table = table.transpose()
         return (
-            found + _attention_cost(self._attention(table, self._extra_distances(x, y, between, back=True)), table)
+            forth + _attention_cost(self._attention(table, self._extra_distances(x, y, between, back=True)), table)
         ) / 2
 
     def _striped_distances(self, x: Features, y: Features) -> Tensor:
-        """A row of the attention depends on few others, so that memory need not hold all of a long pair."""
+        """Distances computed in stripes of rows, to limit memory: a row of the attention depends on few others."""
         (frames, extra), (n, m) = self._split_features(x), (x.values.shape[1], y.values.shape[1])
         steps = max(1, STRIPE_NUMBERS // (len(x) * m * self.scores.numbers_per_step_pair()))
         total = x.values.new_zeros(len(x), dtype=sum_dtype(x.values))
@@ -227,7 +225,7 @@ class TAPNetwork(AlignmentNetwork):
 
 
 def _attention_cost(attention: Tensor, table: FramePairTable) -> Tensor:
-    """⟨A, D⟩ / n; rows of padding have an attention, but no distance."""
+    """⟨A, D⟩ / n; padded rows have attention, but distance 0."""
     total = (attention * table.distances).sum((1, 2), dtype=sum_dtype(attention))
     return (total / table.x_lengths).to(table.distances.dtype)
 
@@ -235,31 +233,31 @@ def _attention_cost(attention: Tensor, table: FramePairTable) -> Tensor:
 class AlignmentScores(nn.Module, abc.ABC):
     """Similarities S (pair, n, m) of the steps of pairs; a softmax over a row is an attention."""
 
-    n_extra_features: int = 0  # numbers of a frame that it needs beside those whose distances are taken
-    reach: int = 0  # rows before and after that a row depends on
+    n_extra_features: int = 0  # additional features per frame
+    reach: int = 0  # number of rows before and after that a row depends on
 
     @abc.abstractmethod
     def numbers_per_step_pair(self) -> int:
-        """About how many numbers there are for each pair of steps."""
+        """The approximate memory for each pair of steps, in numbers."""
 
     def extra_features(self, frames: Tensor) -> Tensor:
-        """These numbers, (item, time, n_extra_features), from frames (item, time, feature)."""
+        """The additional features (item, time, n_extra_features) of frames (item, time, feature)."""
         return frames[..., :0]
 
     def extra_distances(self, x: Tensor, y: Tensor, between: PairingFunction, *, back: bool = False) -> Tensor | None:
-        """What else is computed from these numbers of x and y: (pair, n, m) for x to y, (pair, m, n) for y to x."""
+        """Distances of the additional features: (pair, n, m) from x to y, or (pair, m, n) from y to x with `back`."""
         return None
 
     @abc.abstractmethod
     def forward(self, table: FramePairTable, extra_distances: Tensor | None) -> Tensor:
-        """S, anything finite in the padding."""
+        """S, with arbitrary finite numbers in the padding."""
 
 
 class ConvolutionScores(AlignmentScores):
     """S = −(D + g(D, D_t)) with convolutions g over both as channels (Su & Wen, ICLR 2022, section 3.1).
 
-    All layers but the last have `n_kernels` outputs and a ReLU. The paper has one after the last layer as well, the
-    authors' code has not: `last_relu`.
+    All layers but the last have `n_kernels` outputs and a ReLU. `last_relu` adds a ReLU after the last layer, as in the
+    paper but not in the authors' code.
 
     >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> x = torch.randn(4, 6, 2)
@@ -280,7 +278,7 @@ class ConvolutionScores(AlignmentScores):
         self.n_kernels, self.last_relu, self.reach = n_kernels, last_relu, sum(size // 2 for size in sizes)
 
     def numbers_per_step_pair(self) -> int:
-        """What is there before and after g, and of g what its gradients need; in torch also two layers at a time."""
+        """The inputs and outputs of g, the values its gradients need, and in torch two layers at a time."""
         graded = torch.is_grad_enabled()
         if is_kernel_supported(self._convolution_stack().weights):
             return 16 + (self.n_kernels if graded else 0)
@@ -293,8 +291,8 @@ class ConvolutionScores(AlignmentScores):
     def correction(self, table: FramePairTable) -> Tensor:
         """g(D, D_t), (pair, n, m), 0 in the padding."""
         tables = PairTables(table.distances, table.positions, table.count_rows(), table.y_lengths)
-        found = convolve_tables(self._convolution_stack(), tables, table.inside)
-        return found.relu() if self.last_relu else found
+        outputs = convolve_tables(self._convolution_stack(), tables, table.inside)
+        return outputs.relu() if self.last_relu else outputs
 
     def _convolution_stack(self) -> ConvolutionStack[Tensor]:
         layers = [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]
