@@ -45,7 +45,7 @@ from benchmarks.speed.table import (
 from benchmarks.speed.timing import child, timed
 from timelike import attacks
 from timelike.prototypes.classes import Members
-from timelike.prototypes.similarity import LearnedSimilarity, SimilarityKind
+from timelike.prototypes.options import LearnedSimilarity, SimilarityKind
 from timelike.sequences.generate.digit_images import load_digit_images, resize_digits
 
 QUERIES, FEW = 1000, 10  # FEW for the peer, where it takes minutes

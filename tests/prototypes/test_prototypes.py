@@ -14,9 +14,10 @@ import timelike as tl
 from naive.verifier import accepted_at
 from timelike.prototypes import LearnedSimilarity
 from timelike.prototypes.classes import canonical_order, cluster_centers
+from timelike.prototypes.cosine import fit_logistic
 from timelike.prototypes.network import PrototypeNetwork
 from timelike.prototypes.objective import PrototypeObjective, TrainingRecipe
-from timelike.prototypes.similarity import CosineSimilarity, FusedSimilarity, Similarity, _fit_logistic
+from timelike.prototypes.similarity import CosineSimilarity, FusedSimilarity, Similarity
 from timelike.prototypes.stream import min_probability
 from timelike.prototypes.thresholds import novelty_threshold
 from timelike.score import CalibrationWarning
@@ -128,7 +129,7 @@ class TestAnswers:
     @pytest.mark.parametrize(("low", "high"), [(-0.5, 0.75), (0.25, 1.0), (0.99, 1.0)])
     def test_scale_and_offset_of_a_cosine_meet_platts_targets_where_each_kind_of_pair_has_one_cosine(self, low, high):
         """σ(s x + b) is (n + 1) / (n + 2) of n pairs of one class, and 1 / (m + 2) of m of two."""
-        scale, bias = _fit_logistic(np.array([high] * 3 + [low] * 8), np.arange(11) < 3)
+        scale, bias = fit_logistic(np.array([high] * 3 + [low] * 8), np.arange(11) < 3)
         assert scale * high + bias == pytest.approx(np.log(4), abs=1e-3)
         assert scale * low + bias == pytest.approx(-np.log(9), abs=1e-3)
 
@@ -137,7 +138,7 @@ class TestAnswers:
     )
     def test_the_scale_of_a_cosine_stays_between_a_tenth_and_a_thousand(self, low, high, expected):
         """The targets would need 36 000 or 1 800 where cosines nearly coincide, and less than 0 where they are swapped."""
-        scale, bias = _fit_logistic(np.array([high] * 3 + [low] * 8), np.arange(11) < 3)
+        scale, bias = fit_logistic(np.array([high] * 3 + [low] * 8), np.arange(11) < 3)
         assert scale == pytest.approx(expected)
         assert np.isfinite(bias)
 

@@ -14,10 +14,10 @@ from timelike import native
 from timelike.core.parameters import store_parameters
 from timelike.models import options, schema
 from timelike.train import Batch, History, Objective, Trained, checkpoints, fit
-from timelike.train.double_precision import double_precision_copy
-from timelike.train.torch_threads import torch_threads
 from timelike.train.callbacks import ProgressBar
+from timelike.train.double_precision import double_precision_copy
 from timelike.train.processes import Processes
+from timelike.train.torch_threads import torch_threads
 
 
 class ToTheMean(Objective):

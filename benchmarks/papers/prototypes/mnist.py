@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from timelike.attacks import FGSM, PGD, Attack, Robustness, robustness
 from timelike.attacks.target import LogitsFunction, make_target
-from timelike.prototypes.network import Head
+from timelike.prototypes.options import Head
 
 ATTACKED, FEWER = 300, 100  # test images: of the table, of ablations
 HEADS: Mapping[str, Head] = {"SIM": "similarity", "DOL": "dense"}

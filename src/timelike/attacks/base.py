@@ -15,7 +15,7 @@ from torch import Tensor
 from ..core.parameters import check_choice, check_float
 from ..core.random import RandomState, check_random_state
 from ..core.validation.arrays import computed_dtype
-from ..prototypes.network import Head
+from ..prototypes.options import Head
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
 from ..sequences.validation import validate_sequences

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.random import RandomState, check_random_state
-from ..prototypes.network import Head
+from ..prototypes.options import Head
 from ..score import Interval
 from ..sequences.validation import validate_sequences
 from .base import Attack

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ..core.parameters import check_choice, format_value
 from ..core.validation.labels import validate_labels
 from ..core.validation.tensors import valid_mask
-from ..prototypes.network import Head
+from ..prototypes.options import Head
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
 from ..sequences.time_pool import TimePool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 _EXTRAS = {  # the extra that brings a package
@@ -35,6 +36,18 @@ def import_extra(module: str, user: str, otherwise: str = "") -> Any:
         if not is_extra(error):
             raise
         raise missing_extra(error, user, otherwise) from None
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported; it is not imported for the answer.
+
+    >>> is_installed("numpy"), is_installed("no_such_module")
+    (True, False)
+    """
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its package is missing
+        return False
 
 
 def is_extra(error: ImportError) -> bool:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:  # the public names, a line each
     from .gram_matrix import GramMatrix as GramMatrix
     from .metric_violations import MetricViolations as MetricViolations
     from .network import PrototypeNetwork as PrototypeNetwork
+    from .options import LearnedSimilarity as LearnedSimilarity
     from .retrieval import RetrievalResult as RetrievalResult
-    from .similarity import LearnedSimilarity as LearnedSimilarity
     from .similarity_metric import SimilarityMetric as SimilarityMetric
     from .thresholds import PrototypeThresholds as PrototypeThresholds
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from ..core.extras import import_extra
 from ..core.parameters import format_value
 from ..models import schema
-from ..train.double_precision import double_precision_copy
 from .encoder_adapter import first_vector_length
-from .network import AnySimilarity, Averaging, Head, PrototypeNetwork
+from .options import Averaging, Head
+
+if TYPE_CHECKING:
+    from .frozen_network import FrozenNetwork
+    from .network import AnySimilarity, PrototypeNetwork
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -67,7 +69,7 @@ class ClassScorer:
     encoders together, of which the first `n_trained_features` numbers are those of the trained one.
     """
 
-    network: PrototypeNetwork
+    network: PrototypeNetwork | FrozenNetwork
     prototypes: Floats
     owners: Ids
     n_classes: int
@@ -93,13 +95,8 @@ class ClassScorer:
 
     def _dense_scores(self, vectors: Floats) -> Scores:
         """Scores of the dense head, in double precision so that they are independent of the batch."""
-        assert self.network.dense is not None
-        with torch.no_grad():
-            dense = double_precision_copy(self.network.dense)
-            length = first_vector_length(self.n_encoders)
-            own = vectors[:, : self.n_trained_features].astype(np.float64) / length
-            scores: Scores = dense(torch.from_numpy(own)).numpy()
-        return scores
+        own = vectors[:, : self.n_trained_features].astype(np.float64) / first_vector_length(self.n_encoders)
+        return self.network.dense_scores(own)
 
 
 def make_members(vectors: Floats, codes: NDArray[np.int64], n_classes: int, n_prototypes: int) -> Members:
@@ -243,6 +240,7 @@ def adapt_prototypes(
     similarity: AnySimilarity, table: ClassTable, labels: NDArray[Any], vectors: Floats, *, steps: int, rate: float
 ) -> ClassTable:
     """The table with the prototypes of the classes in `labels` moved by gradient descent on eq. 2 of these examples."""
+    torch = import_extra("torch", "adapt_steps > 0")
     codes = np.searchsorted(table.classes, labels)
     moving = torch.from_numpy(np.isin(table.owners, codes))
     points, prototypes, targets = (torch.from_numpy(array) for array in (vectors, table.prototypes.copy(), codes))
@@ -253,7 +251,7 @@ def adapt_prototypes(
         current = prototypes.masked_scatter(moving[:, None], own)
         scores = similarity.matrix(current, points).T
         empty = scores.new_full((len(points), int(table.owners.max()) + 1), -torch.inf)
-        loss = F.cross_entropy(empty.scatter_reduce(1, owners, scores, "amax"), targets)
+        loss = torch.nn.functional.cross_entropy(empty.scatter_reduce(1, owners, scores, "amax"), targets)
         own.grad = torch.autograd.grad(loss, own)[0]  # leaves no gradients in the network
         optimizer.step()
     adapted_prototypes: Floats = prototypes.masked_scatter(moving[:, None], own).detach().numpy()

@@ -1,30 +1,30 @@
-"""Encoders of any kind behind one interface: fitting, vectors, streams, and the torch module with gradients."""
+"""Encoders of any kind behind one interface: fitting, vectors and streams; `network.py` has their torch modules."""
 
 from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from ..core.threads import check_n_jobs
+from ..core.validation.conversion import is_torch_module
 from ..encode import Encoder, Rocket, StatisticsEncoder
 from ..encode.base import Floats, Stream, normalize_vectors
-from ..encode.batched_forward import encode_batches
-from ..metric import Discriminant, SiameseGRU
+from ..metric import Discriminant
 from ..metric.discriminant.whitened_cosine import WhitenedCosine
-from ..metric.distance_network import DistanceNetwork
-from ..models import components, fingerprint
+from ..models import components
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
 from ..sequences.sampling import RandomState
 from ..sequences.time_pool import TimePool
 from ..train import Trained
+
+if TYPE_CHECKING:
+    from torch import nn
 
 MAX_FEATURES = 512  # of a vector; encoders with more, such as Rocket, are reduced to whitened principal components
 N_COMPONENTS = 128
@@ -35,7 +35,7 @@ _MAX_BATCH_NUMBERS = 1 << 21  # of a batch for a user's module, whose memory use
 def check_encoder(value: Any, name: str) -> Any:
     """An encoder of the library, fitted or not, a torch module, or None."""
     encoder = components.unfreeze(value)
-    if encoder is None or isinstance(encoder, nn.Module) or is_encoder(encoder):
+    if encoder is None or is_torch_module(encoder) or is_encoder(encoder):
         return value
     raise TypeError(
         f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), a torch module (x, lengths) → "
@@ -53,7 +53,8 @@ def check_extra_encoders(value: Any, name: str) -> Any:
 
 def is_encoder(value: Any) -> bool:
     """Whether it encodes sequences as vectors; siamese networks do too."""
-    return isinstance(value, Encoder | SiameseGRU)
+    siamese = sys.modules.get("timelike.metric.siamese.estimator")  # not imported here, because it needs torch
+    return isinstance(value, Encoder) or (siamese is not None and isinstance(value, siamese.SiameseGRU))
 
 
 def prepare_encoder(
@@ -65,8 +66,10 @@ def prepare_encoder(
         # only long sequences are pooled over time: a stream of a pooled encoder has a maximum length
         long = TimePool.from_lengths(sequences.lengths, MAX_FRAMES).factor > 1
         how: dict[str, Any] = {"max_frames": MAX_FRAMES if long else None, "standardize": standardize}
+        from ..metric import SiameseGRU
+
         encoder = SiameseGRU(random_state=random_state, **how)
-    if isinstance(encoder, nn.Module):
+    if is_torch_module(encoder):
         return ModuleEncoder(copy.deepcopy(encoder), sequences, standardize=standardize)
     if components.is_fitted(encoder):
         return _reduce_features(copy.deepcopy(encoder), sequences, random_state)
@@ -141,51 +144,10 @@ def is_trainable(encoder: Any) -> bool:
     return isinstance(encoder, Trained | ModuleEncoder)
 
 
-def encoder_module(encoder: Any, *, unit: bool = False) -> nn.Module:
-    """(x, lengths) → vectors, with gradients to the weights of the encoder; an error if it has no torch module.
-
-    With `unit` vectors have length 1.
-    """
-    if not is_trainable(encoder):
-        return MissingModule(type(encoder).__name__)
-    return EncoderModule(encoder.network_, getattr(encoder, "whitener_", None), unit=unit)
-
-
 def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
     """Vectors (item, feature) of checked sequences, in evaluation mode."""
     vectors: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
     return vectors
-
-
-def encoder_fingerprint(network: nn.Module | None, scaler: Any) -> str | int:
-    """A fingerprint of the weights of an encoder, unless they are reinitialized (None), and of its standardization."""
-    arrays = [] if network is None else [weight.detach().numpy() for weight in network.state_dict().values()]
-    arrays += [] if scaler is None else list(scaler)
-    return fingerprint(*(np.ascontiguousarray(one) for one in arrays))
-
-
-class EncoderModule(nn.Module):
-    """The network of an encoder as (x, lengths) → vectors, including the whitening of the encoder."""
-
-    center: Tensor | None
-    whitening_matrix: Tensor
-
-    def __init__(self, network: nn.Module, whitener: Any = None, *, unit: bool = False) -> None:
-        super().__init__()
-        self.network, self.unit = network, unit
-        whitening = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
-        self.register_buffer("center", None if whitening is None else whitening[0])
-        self.register_buffer("whitening_matrix", None if whitening is None else whitening[1])
-
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """(item, time, channel) → (item, feature)."""
-        if isinstance(self.network, DistanceNetwork):
-            valid_lengths = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
-            vectors: Tensor = self.network.features(x, valid_lengths).values[:, 0]
-        else:
-            vectors = self.network(x, lengths)
-        vectors = vectors if self.center is None else (vectors - self.center) @ self.whitening_matrix
-        return F.normalize(vectors, dim=-1) if self.unit else vectors
 
 
 class CombinedStream(Stream):
@@ -199,18 +161,6 @@ class CombinedStream(Stream):
         vectors = concatenate_vectors([stream.push(sample)[None] for stream in self._streams])
         self.n_samples += 1
         return np.asarray(vectors[0])
-
-
-class MissingModule(nn.Module):
-    """A placeholder for an encoder without a torch module, which is used unchanged."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Raise an error: there is nothing to differentiate."""
-        raise TypeError(f"{self.name} has no torch module: give its vectors to score_vectors(), or another encoder")
 
 
 class ModuleEncoder:
@@ -227,6 +177,8 @@ class ModuleEncoder:
 
     def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """Vectors (item, feature) in evaluation mode."""
+        from ..encode.batched_forward import encode_batches
+
         most = max(1, _MAX_BATCH_NUMBERS // math.prod(X.frame))
         ready, network = self._standardize(X, "X"), self.network_.eval()
         return encode_batches(

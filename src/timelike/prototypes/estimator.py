@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from torch import nn
 
+from ..core.extras import is_installed
 from ..core.parameters import check_bool, check_float, check_int, format_value, store_parameters
-from ..models import components, options, schema
+from ..core.validation.conversion import is_torch_module
+from ..models import Model, components, options, schema
 from ..sequences import Sequences
 from ..sequences.sampling import RandomState
 from ..sequences.validation import as_one_or_many
@@ -38,10 +39,19 @@ from .classes import (
     refuse_known_classes,
     remove_class,
 )
-from .network import HEADS, Averaging, DenseHead, Head, PrototypeNetwork, build_network
-from .objective import Adversary, PrototypeObjective, TrainingRecipe, check_adversary, make_perturbation
+from .frozen_network import FrozenNetwork
+from .options import (
+    HEADS,
+    Adversary,
+    Averaging,
+    DenseHead,
+    Head,
+    LearnedSimilarity,
+    SimilarityKind,
+    check_adversary,
+    similarity_option,
+)
 from .retrieval import RetrievalResult, novelty_scores, pair_similarities, retrieve_similar
-from .similarity import CosineSimilarity, LearnedSimilarity, SimilarityKind, similarity_option
 from .stream import BOUNDS_SCHEMA, PrototypeStream, RecognitionBounds, RecognizedVectors
 from .thresholds import (
     THRESHOLDS_SCHEMA,
@@ -53,6 +63,9 @@ from .thresholds import (
 )
 
 if TYPE_CHECKING:
+    from torch import nn
+
+    from .objective import PrototypeObjective, TrainingRecipe
     from .similarity_metric import SimilarityMetric
 
 
@@ -146,7 +159,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     members_ : Members
         The vectors of all examples, from which prototypes follow; sequences are not stored.
     network_ : PrototypeNetwork
-        The torch module.
+        The torch module; without torch, a `FrozenNetwork` of the saved weights that answers alike.
     thresholds_ : PrototypeThresholds
         Temperature and thresholds, after `calibrate`.
     stream_bounds_ : RecognitionBounds
@@ -194,7 +207,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     classes_changed_: bool = schema.boolean()
     n_trained_features_: int = schema.integer(1)
     stream_bounds_: RecognitionBounds = schema.not_required(BOUNDS_SCHEMA)
-    network_: PrototypeNetwork
+    network_: Any
 
     _fit_call = "fit(X, y)"
     _validation_scores = ()
@@ -308,8 +321,10 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         )
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
+        from .network import build_network, encoder_module
+
         return build_network(
-            encoder_adapter.encoder_module(self.encoder_, unit=len(self.extra_encoders_) > 0),
+            encoder_module(self.encoder_, unit=len(self.extra_encoders_) > 0),
             self._learned_similarity,
             self.n_trained_features_,
             len(self.trained_classes_),
@@ -319,6 +334,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         )
 
     def _make_objective(self, sequences: Sequences, targets: NDArray[np.int64]) -> PrototypeObjective:
+        from .objective import PrototypeObjective
+
         is_fixed = self.freeze or not encoder_adapter.is_trainable(self.encoder_)
         if is_fixed and self.adversary is not None:
             raise ValueError(
@@ -339,6 +356,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         )
 
     def _make_recipe(self, sequences: Sequences) -> TrainingRecipe:
+        from .objective import TrainingRecipe, make_perturbation
+
         is_standardized = bool(getattr(self.encoder_, "standardize", self.standardize))
         return TrainingRecipe(
             n_per_class=self.n_per_class,
@@ -350,6 +369,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         )
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
+        from .objective import PrototypeObjective
+
         assert isinstance(objective, PrototypeObjective)
         # batches of few classes are smaller than batch_size
         n_encoded = 0 if objective.vectors is not None else len(sequences)
@@ -357,19 +378,19 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
 
     def _checkpoint_settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
         """Also the initial weights of the encoder, unless they are random, and its scaler: options omit them."""
+        from .network import encoder_fingerprint
+
         encoder = components.unfreeze(self.encoder)
-        is_drawn = not (isinstance(encoder, nn.Module) or components.is_fitted(encoder))
+        is_drawn = not (is_torch_module(encoder) or components.is_fitted(encoder))
         network = None if is_drawn else self.network_.encoder
         settings = super()._checkpoint_settings(sequences, targets)
-        return settings | {"encoder": encoder_adapter.encoder_fingerprint(network, self.scaler_)}
+        return settings | {"encoder": encoder_fingerprint(network, self.scaler_)}
 
     def _set_members(self, vectors: Floats, codes: NDArray[np.int64]) -> None:
         """Store the vectors of the examples by the trained encoder, and the prototypes that follow."""
         if self.extra_encoders_:
             # refit scale and offset of the cosine: training fitted them to the network alone
-            similarity = self.network_.similarity
-            assert isinstance(similarity, CosineSimilarity)
-            similarity.fit_scale(vectors, codes, self._rng())
+            self.network_.similarity.fit_scale(vectors, codes, self._rng())
         self.members_ = make_members(vectors, codes, len(self.classes_), self.n_prototypes)
         self.prototypes_, self.owners_ = first_prototypes(self.members_, self.network_, self.averaging)
         self.network_.set_prototypes(self.prototypes_, self.owners_)
@@ -806,18 +827,30 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         super()._refuse_to_save()
 
     def _get_state(self) -> dict[str, Any]:
+        if isinstance(self.network_, FrozenNetwork):
+            return Model._get_state(self) | {"network_": self.network_.weights}
         state = super()._get_state()
         own = {name: array for name, array in state["network_"].items() if not name.startswith("encoder.")}
         return state | {"network_": own}  # the encoder saves its weights itself
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        super()._set_state(state)
+        if self._learned_similarity is None and not is_installed("torch"):
+            state = dict(state)
+            weights = state.pop("network_", None)
+            Model._set_state(self, state)
+            self.network_ = FrozenNetwork.from_weights(
+                weights, self.n_trained_features_, len(self.trained_classes_), dense=self.auxiliary
+            )
+        else:
+            super()._set_state(state)
         self.network_.set_prototypes(self.prototypes_, self.owners_)
 
     def _all_weights(self, weights: Any) -> Any:
         if not isinstance(weights, dict):
             return weights
-        encoder = encoder_adapter.encoder_module(self.encoder_).state_dict()  # `unit` is not part of it
+        from .network import encoder_module
+
+        encoder = encoder_module(self.encoder_).state_dict()  # `unit` is not part of it
         return weights | {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
 
     def _check_attributes(self, attributes: Mapping[str, Any]) -> None:

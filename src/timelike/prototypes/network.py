@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..core.parameters import check_choice
-from .similarity import CosineSimilarity, FusedSimilarity, LearnedSimilarity, Similarity
+from ..metric.distance_network import DistanceNetwork
+from ..models import fingerprint
+from ..train.double_precision import double_precision_copy
+from .encoder_adapter import is_trainable
+from .frozen_network import MARGIN_SCALE
+from .options import HEADS, Averaging, DenseHead, Head, LearnedSimilarity
+from .similarity import CosineSimilarity, FusedSimilarity, Similarity
 
 AnySimilarity = Similarity | CosineSimilarity | FusedSimilarity
-
-Head = Literal["similarity", "dense", "both"]
-DenseHead = Literal["plain", "margin"]
-Averaging = Literal["exact", "moving", "gradient"]
-HEADS: tuple[Head, ...] = ("similarity", "dense", "both")
 
 
 class PrototypeNetwork(nn.Module):
@@ -100,6 +103,13 @@ class PrototypeNetwork(nn.Module):
         return logits[0] if len(logits) == 1 else (logits[0] + logits[1]) / 2
 
     @torch.no_grad()
+    def dense_scores(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of the dense head, (item, class), in double precision so that they are independent of the batch."""
+        assert self.dense is not None
+        scores: NDArray[np.float64] = double_precision_copy(self.dense)(torch.from_numpy(vectors)).numpy()
+        return scores
+
+    @torch.no_grad()
     def update_averages(self, vectors: Tensor, labels: Tensor, momentum: float) -> None:
         """Update the averages of the classes in a batch: C ← λ C + (1 − λ) mean, the first time the mean itself."""
         present, place = torch.unique(labels, return_inverse=True)
@@ -141,7 +151,7 @@ class AdditiveMarginHead(nn.Module):
     tensor(True)
     """
 
-    def __init__(self, n_features: int, n_classes: int, *, scale: float = 30.0, margin: float = 0.4) -> None:
+    def __init__(self, n_features: int, n_classes: int, *, scale: float = MARGIN_SCALE, margin: float = 0.4) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(n_classes, n_features))
         nn.init.xavier_uniform_(self.weight)
@@ -155,3 +165,56 @@ class AdditiveMarginHead(nn.Module):
         """Cross-entropy with s (cos − m) for the true class."""
         margins = F.one_hot(labels, logits.shape[1]) * (self.scale * self.margin)
         return F.cross_entropy(logits - margins, labels, label_smoothing=smoothing)
+
+
+def encoder_module(encoder: Any, *, unit: bool = False) -> nn.Module:
+    """(x, lengths) → vectors, with gradients to the weights of the encoder; an error if it has no torch module.
+
+    With `unit` vectors have length 1.
+    """
+    if not is_trainable(encoder):
+        return MissingModule(type(encoder).__name__)
+    return EncoderModule(encoder.network_, getattr(encoder, "whitener_", None), unit=unit)
+
+
+def encoder_fingerprint(network: nn.Module | None, scaler: Any) -> str | int:
+    """A fingerprint of the weights of an encoder, unless they are reinitialized (None), and of its standardization."""
+    arrays = [] if network is None else [weight.detach().numpy() for weight in network.state_dict().values()]
+    arrays += [] if scaler is None else list(scaler)
+    return fingerprint(*(np.ascontiguousarray(one) for one in arrays))
+
+
+class EncoderModule(nn.Module):
+    """The network of an encoder as (x, lengths) → vectors, including the whitening of the encoder."""
+
+    center: Tensor | None
+    whitening_matrix: Tensor
+
+    def __init__(self, network: nn.Module, whitener: Any = None, *, unit: bool = False) -> None:
+        super().__init__()
+        self.network, self.unit = network, unit
+        whitening = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
+        self.register_buffer("center", None if whitening is None else whitening[0])
+        self.register_buffer("whitening_matrix", None if whitening is None else whitening[1])
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(item, time, channel) → (item, feature)."""
+        if isinstance(self.network, DistanceNetwork):
+            valid_lengths = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+            vectors: Tensor = self.network.features(x, valid_lengths).values[:, 0]
+        else:
+            vectors = self.network(x, lengths)
+        vectors = vectors if self.center is None else (vectors - self.center) @ self.whitening_matrix
+        return F.normalize(vectors, dim=-1) if self.unit else vectors
+
+
+class MissingModule(nn.Module):
+    """A placeholder for an encoder without a torch module, which is used unchanged."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Raise an error: there is nothing to differentiate."""
+        raise TypeError(f"{self.name} has no torch module: give its vectors to score_vectors(), or another encoder")

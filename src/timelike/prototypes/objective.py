@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -24,40 +23,13 @@ from ..train.loop import evaluation_mode
 from ..train.objective import FORWARD_SHARE
 from ..train.optimizers import make_optimizer
 from .network import AdditiveMarginHead, PrototypeNetwork
+from .options import Adversary
 
 _MIN_DIFFERENT_PAIRS = 256  # smallest number of pairs of two classes that a batch compares, if it has as many
 _MIN_GAIN = 0.1  # fraction of the range between chance and 1
 _N_CHECKED_EXAMPLES = 512  # examples used to judge the training
 BatchPerturbation = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
 HeadLogits = Callable[[Tensor, Tensor], Tensor | Sequence[Tensor]]
-
-
-class Adversary(Protocol):
-    """The interface of attacks for adversarial training; the attacks of `timelike.attacks` implement it."""
-
-    def perturb(
-        self,
-        x: Tensor,
-        lengths: Tensor,
-        targets: Tensor,
-        logits_of: HeadLogits,
-        rng: np.random.Generator | None = None,
-        *,
-        scaler: ChannelScaler | None = None,
-    ) -> Tensor:
-        """A batch (item, time, *frame) moved to increase the loss of the logits; see `attacks.Attack.perturb`."""
-        ...
-
-
-def check_adversary(value: Any, name: str) -> Adversary:
-    """An attack of `timelike.attacks`, or anything else with its method `perturb`."""
-    if isinstance(value, type) or not callable(getattr(value, "perturb", None)):
-        raise TypeError(
-            f"{name}={value!r:.80}: expected an attack of timelike.attacks, such as attacks.PGD(0.3) or "
-            "attacks.FGSM(0.3), or None"
-        )
-    adversary: Adversary = value
-    return adversary
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .network import AnySimilarity
+from .cosine import CosineScorer
+
+if TYPE_CHECKING:
+    from .network import AnySimilarity
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -23,19 +26,21 @@ class RetrievalResult(NamedTuple):
     similarities: Scores
 
 
-def novelty_scores(similarity: AnySimilarity, prototypes: Floats, vectors: Floats) -> Scores:
+def novelty_scores(similarity: AnySimilarity | CosineScorer, prototypes: Floats, vectors: Floats) -> Scores:
     """Minus the largest similarity of every vector to any prototype, (item,)."""
     similarities, _ = similarity.top_k(prototypes, vectors)
     return -similarities[:, 0].astype(np.float64)
 
 
-def pair_similarities(similarity: AnySimilarity, first: Floats, second: Floats) -> Scores:
+def pair_similarities(similarity: AnySimilarity | CosineScorer, first: Floats, second: Floats) -> Scores:
     """S of every row of the first and every row of the second, (first, second)."""
     scores: Scores = similarity.scores(first, second).astype(np.float64)
     return scores
 
 
-def retrieve_similar(similarity: AnySimilarity, queries: Floats, gallery: Floats, k: int) -> RetrievalResult:
+def retrieve_similar(
+    similarity: AnySimilarity | CosineScorer, queries: Floats, gallery: Floats, k: int
+) -> RetrievalResult:
     """The k most similar rows of the gallery for every query, in blocks that bound memory; the first wins ties."""
     n_rows = max(1, _MAX_SIMILARITIES // len(gallery))
     blocks = [_most_similar(similarity, queries[i : i + n_rows], gallery, k) for i in range(0, len(queries), n_rows)]
@@ -43,7 +48,9 @@ def retrieve_similar(similarity: AnySimilarity, queries: Floats, gallery: Floats
     return RetrievalResult(ids, similarities)
 
 
-def _most_similar(similarity: AnySimilarity, queries: Floats, gallery: Floats, k: int) -> tuple[Any, Any]:
+def _most_similar(
+    similarity: AnySimilarity | CosineScorer, queries: Floats, gallery: Floats, k: int
+) -> tuple[Any, Any]:
     scores = pair_similarities(similarity, queries, gallery)
     ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return ids, np.take_along_axis(scores, ids, axis=1)

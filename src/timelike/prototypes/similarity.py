@@ -6,17 +6,15 @@ first layer of the perceptron is computed once per vector, and a compiled kernel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -26,21 +24,17 @@ from ..core.validation.arrays import validate_array
 from ..core.validation.tensors import dtype_name, match_weights
 from ..encode.base import normalize_vectors
 from ..encode.causal.network import is_batch_invariant
-from ..models import options
 from ..native import similarity as native_similarity
 from ..native.causal import batch_invariant
 from ..train.torch_threads import torch_threads
+from .cosine import INITIAL_SCALE, CosineScorer, cosine_matrix, fit_logistic
+from .vector_search import BlockwiseSearch, group_starts_in_rows, merge_group_maxima, merge_top_k
 
 Array = NDArray[Any]
 Ids = NDArray[np.int64]
-SimilarityKind = Literal["learned", "cosine", "fused"]
 
 _MAX_SIDE_UNITS = 1 << 21  # hidden units of a block of vectors: 4 096 vectors of 512 units, some 25 MB
-MAX_SIMILARITIES = 1 << 20  # similarities in memory at a time, a few times in double precision
-_INITIAL_SCALE = 10.0  # of cosines in a softmax, before training
-_SCALE_BOUNDS = (0.1, 1000.0)  # of s, which stays finite if the cosines of all pairs nearly coincide
 _N_PAIRS = 4096  # for fitting scale and offset
-_N_DIGITS = 13  # of cosines in double precision
 _MAX_HIDDEN_UNITS = 1 << 25  # hidden units of pairs with gradients in memory at a time: 128 MB, a few times
 _MAX_CACHED_UNITS = 1 << 22  # hidden units of prototypes that are cached between calls: 16 MB
 
@@ -288,83 +282,6 @@ class Similarity(nn.Module):
         return match_weights(self, side, name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LearnedSimilarity:
-    """The similarity of `Prototypes` as a perceptron of both vectors, with its sizes: `similarity_fn=` takes one.
-
-    Parameters
-    ----------
-    hidden : int
-        Hidden units of the perceptron.
-    dropout : float
-        Fraction of the hidden units that is dropped in training.
-    symmetrize : bool
-        Whether it is symmetric, S(x, y) = S(y, x), by the mean of both orders.
-    with_cosine : bool
-        Whether answers are given by the mean of σ(S) and (1 + cos) / 2, as "fused" does.
-
-    Examples
-    --------
-    >>> import timelike as tl
-    >>> tl.Prototypes(similarity_fn="learned").set_params(similarity_fn__hidden=64).similarity_fn
-    LearnedSimilarity(hidden=64, dropout=0.25, symmetrize=True, with_cosine=False)
-    """
-
-    hidden: int = 512
-    dropout: float = 0.25
-    symmetrize: bool = True
-    with_cosine: bool = False
-
-    def __post_init__(self) -> None:
-        check_int(self.hidden, "hidden", 1, 2**24)
-        check_float(self.dropout, "dropout", 0, 0.99)
-        check_bool(self.symmetrize, "symmetrize")
-        check_bool(self.with_cosine, "with_cosine")
-
-    @property
-    def word(self) -> SimilarityKind:
-        """The word that stands for it with default options."""
-        return "fused" if self.with_cosine else "learned"
-
-    def build_module(self, n_features: int) -> Similarity | FusedSimilarity:
-        """A new module for vectors of `n_features` features."""
-        learned = Similarity(n_features, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
-        return FusedSimilarity(learned) if self.with_cosine else learned
-
-
-def similarity_option() -> options.Option[Any]:
-    """The option `similarity_fn`: a perceptron, or a word; the cosine, which has no options, is None."""
-    words: dict[str, Callable[[], LearnedSimilarity | None]] = {
-        "cosine": lambda: None,
-        "learned": LearnedSimilarity,
-        "fused": lambda: LearnedSimilarity(with_cosine=True),
-    }
-    return options.word_or_value(LearnedSimilarity, words, "prototypes.LearnedSimilarity(hidden=64)")
-
-
-class BlockwiseSearch:
-    """`top_k` and `group_maxima` by `scores(u, v)`; memory does not grow with the number of pairs."""
-
-    def scores(self, u: Array, v: Array) -> Array:
-        """Similarities of every row of u and every row of v, (n, m)."""
-        raise NotImplementedError
-
-    def top_k(self, u: Array, v: Array, k: int = 1) -> tuple[Array, Ids]:
-        """For every row of v the k rows of u that are most similar: the similarities and the row numbers, each (m, k).
-
-        The most similar comes first, and of equals the earlier row.
-        """
-        return merge_top_k(((rows, *_top_k(self.scores(u[rows], v).T, k)) for rows in _row_blocks(len(u), len(v))), k)
-
-    def group_maxima(self, u: Array, v: Array, starts: Ids) -> Array:
-        """For every row of v the largest in every group of rows of u, (m, group); group g begins at starts[g]."""
-        blocks = ((rows, self.scores(u[rows], v).T) for rows in _row_blocks(len(u), len(v)))
-        return merge_group_maxima(
-            ((rows, np.maximum.reduceat(some, group_starts_in_rows(starts, rows), axis=1)) for rows, some in blocks),
-            starts,
-        )
-
-
 class CosineSimilarity(BlockwiseSearch, nn.Module):
     """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper.
 
@@ -374,8 +291,8 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.log_scale = nn.Parameter(torch.tensor(_INITIAL_SCALE).log())
-        self.bias = nn.Parameter(torch.tensor(-_INITIAL_SCALE / 2))
+        self.log_scale = nn.Parameter(torch.tensor(INITIAL_SCALE).log())
+        self.bias = nn.Parameter(torch.tensor(-INITIAL_SCALE / 2))
 
     def forward(self, u: Tensor, v: Tensor) -> Tensor:
         """Of vectors (…, feature) and (…, feature), (…)."""
@@ -388,8 +305,7 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
 
     def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """The same of arrays, without gradients: in double precision, then rounded to that of u and v."""
-        similarities = float(self.log_scale.detach().exp()) * cosine_matrix(u, v) + float(self.bias.detach())
-        return similarities.astype(np.result_type(u, v), copy=False)
+        return CosineScorer(float(self.log_scale.detach().exp()), float(self.bias.detach())).scores(u, v)
 
     def fit_scale(self, vectors: NDArray[Any], codes: NDArray[np.int64], rng: np.random.Generator) -> None:
         """s and b by logistic regression on pairs of these vectors, as many of one class as of two.
@@ -407,7 +323,7 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
         pairs = np.concatenate([own, other[: len(own)]])
         unit = normalize_vectors(np.asarray(vectors, np.float64))
         cosines = (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
-        scale, bias = _fit_logistic(cosines, np.arange(len(pairs)) < len(own))
+        scale, bias = fit_logistic(cosines, np.arange(len(pairs)) < len(own))
         with torch.no_grad():
             self.log_scale.fill_(np.log(scale))
             self.bias.fill_(bias)
@@ -521,93 +437,3 @@ def _first_layer(side: Array, weight: Tensor, bias: Tensor, threads: int) -> Arr
     with torch.no_grad(), torch_threads(threads):
         hidden = batch_invariant.matmul_with_bias(torch.tensor(side, dtype=dtype), weight.to(dtype), bias.to(dtype))
     return np.ascontiguousarray(hidden.numpy().astype(side.dtype, copy=False))
-
-
-def merge_top_k(blocks: Iterable[tuple[slice, Array, Ids]], k: int) -> tuple[Array, Ids]:
-    """The k largest of several blocks of rows; of equals those of the earlier block, as in stable sorting.
-
-    >>> one = slice(0, 2), np.array([[3.0, 1.0]]), np.array([[1, 0]])
-    >>> two = slice(2, 3), np.array([[3.0]]), np.array([[0]])
-    >>> merge_top_k([one, two], 2)
-    (array([[3., 3.]]), array([[1, 2]]))
-    """
-    values, ids = None, None
-    for rows, some, theirs in blocks:
-        places = theirs + rows.start
-        values = some if values is None else np.concatenate([values, some], axis=1)
-        ids = places if ids is None else np.concatenate([ids, places], axis=1)
-        order = np.argsort(-values, axis=1, kind="stable")[:, :k]
-        values, ids = np.take_along_axis(values, order, 1), np.take_along_axis(ids, order, 1)
-    assert values is not None
-    assert ids is not None
-    return values, ids
-
-
-def merge_group_maxima(blocks: Iterable[tuple[slice, Array]], starts: Ids) -> Array:
-    """The largest of every group, (item, group), from those of blocks of rows, which may cut a group."""
-    out = None
-    for rows, some in blocks:
-        if out is None:
-            out = np.full((len(some), len(starts)), -np.inf, some.dtype)
-        groups = groups_in_rows(starts, rows)
-        out[:, groups] = np.maximum(out[:, groups], some)
-    assert out is not None
-    return out
-
-
-def groups_in_rows(starts: Ids, rows: slice) -> slice:
-    """The groups that have members in a block of rows.
-
-    >>> groups_in_rows(np.array([0, 2, 7]), slice(3, 7))
-    slice(1, 2, None)
-    """
-    return slice(int(np.searchsorted(starts, rows.start, "right")) - 1, int(np.searchsorted(starts, rows.stop)))
-
-
-def group_starts_in_rows(starts: Ids, rows: slice) -> Ids:
-    """Where these groups begin within the block."""
-    local_starts: Ids = np.maximum(starts[groups_in_rows(starts, rows)] - rows.start, 0)
-    return local_starts
-
-
-def _row_blocks(n_rows: int, n_others: int) -> Iterator[slice]:
-    size = max(1, MAX_SIMILARITIES // max(1, n_others))
-    return (slice(begin, min(begin + size, n_rows)) for begin in range(0, n_rows, size))
-
-
-def _top_k(scores: Array, k: int) -> tuple[Array, Ids]:
-    """The k largest of every row, and their columns."""
-    ids = scores.argmax(axis=1)[:, None] if k == 1 else np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(scores, ids, 1), ids
-
-
-def _fit_logistic(x: NDArray[np.float64], same: NDArray[np.bool_]) -> tuple[float, float]:
-    """(s, b), 0.1 ≤ s ≤ 1000, of σ(s x + b) with the smallest loss for targets that are not quite 0 and 1."""
-    n_same, n_other = int(same.sum()), int((~same).sum())
-    targets = np.where(same, (n_same + 1) / (n_same + 2), 1 / (n_other + 2))
-    middle = x.mean()  # centred, s and the offset are nearly independent; otherwise optimization stops too early
-    centred_x = x - middle
-
-    def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scale = np.exp(at[0])
-        scores = scale * centred_x + at[1]
-        rest = expit(scores) - targets
-        value = np.logaddexp(0, scores) - targets * scores
-        return float(value.mean()), np.array([(rest * centred_x).mean() * scale, rest.mean()])
-
-    begin = np.array([np.log(_INITIAL_SCALE), _INITIAL_SCALE * (middle - 0.5)])
-    bounds = [tuple(np.log(_SCALE_BOUNDS)), (None, None)]
-    solution = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds)
-    scale = float(np.exp(solution.x[0]))
-    return scale, float(solution.x[1] - scale * middle)
-
-
-def cosine_matrix(u: NDArray[Any], v: NDArray[Any]) -> NDArray[np.float64]:
-    """Cosines of every row of u and every row of v, 0 with a vector of zeros.
-
-    >>> cosine_matrix(np.eye(2), np.array([[2.0, 0.0], [0.0, 0.0]])).tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
-    first, second = (normalize_vectors(np.asarray(side, np.float64)) for side in (u, v))
-    # the last digits of products depend on block sizes: without them equal vectors have a cosine of exactly 1
-    return np.round(first @ second.T, _N_DIGITS)

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-import torch
-
 from .. import native
 
 _lock = Lock()
@@ -22,8 +20,13 @@ def torch_threads(count: int | None = None) -> Iterator[None]:
     previous number is restored, also if calls in several threads overlap.
 
     torch stores the number per thread, and a new thread inherits the last one that was set. A thread that starts while
-    another is in this context must therefore not restore its inherited number.
+    another is in this context must therefore not restore its inherited number. Without torch nothing is done.
     """
+    try:
+        import torch
+    except ModuleNotFoundError:
+        yield
+        return
     wanted = native.thread_count() if count is None else min(count, native.cpu_count())
     with _lock:
         before = _previous_counts[0] if _previous_counts else torch.get_num_threads()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +68,12 @@ def from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
             where = position[0] if len(position) == 1 else position
             raise TypeError(f"{name} holds {item!r} ({type(item).__name__}) at {where}: expected numbers")
     return array.astype(np.float64)
+
+
+def is_torch_module(value: Any) -> bool:
+    """Whether it is a torch module; torch is not imported for the answer."""
+    torch = sys.modules.get("torch")  # without which nobody has made a module
+    return torch is not None and isinstance(value, torch.nn.Module)
 
 
 def torch_device(wanted: Any) -> torch.device | None:

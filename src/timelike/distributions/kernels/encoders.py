@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...core.threads import check_n_jobs
+from ...core.validation.conversion import is_torch_module
 from ...encode import Encoder
 from ...models import components
 from ...sequences import Sequences
@@ -60,7 +60,7 @@ class EncoderKernel(Kernel):
                 f"kernel={self.kernel!r}: expected one of vectors, such as RBF(); an encoder gives vectors"
             )
         encoder = components.unfreeze(self.encoder)
-        if not isinstance(encoder, Encoder) and not _is_module(encoder):
+        if not isinstance(encoder, Encoder) and not is_torch_module(encoder):
             raise TypeError(
                 f"encoder={self.encoder!r:.80}: expected an encoder such as timelike.Rocket(), or a torch module"
             )
@@ -76,7 +76,7 @@ class EncoderKernel(Kernel):
     @property
     def has_fitted_part(self) -> bool:
         """Whether the encoder is fitted, or is a torch module."""
-        return _is_module(self.encoder) or not needs_fit(self.encoder)
+        return is_torch_module(self.encoder) or not needs_fit(self.encoder)
 
     def center_on(self, sample: Sample) -> Self:
         """With its kernel of vectors centred, once the encoder is fitted."""
@@ -87,7 +87,7 @@ class EncoderKernel(Kernel):
     @property
     def has_open_options(self) -> bool:
         """Whether the encoder is not fitted yet, or its kernel has open options."""
-        return self.kernel.has_open_options or (not _is_module(self.encoder) and needs_fit(self.encoder))
+        return self.kernel.has_open_options or (not is_torch_module(self.encoder) and needs_fit(self.encoder))
 
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With a fitted encoder, and the kernel of vectors resolved by its vectors."""
@@ -115,14 +115,16 @@ class EncoderKernel(Kernel):
         return [replace(self, kernel=kernel) for kernel in self.kernel.scale_widths(factors)]
 
     def _fit_encoder(self, sample: Sample, rng: np.random.Generator | None) -> Self:
-        return self if _is_module(self.encoder) else replace(self, encoder=fit_if_needed(self.encoder, sample, rng))
+        return (
+            self if is_torch_module(self.encoder) else replace(self, encoder=fit_if_needed(self.encoder, sample, rng))
+        )
 
     def _precompute_items(self, sample: Sample, name: str) -> Matrix:
         if not self._takes_missing():
             refuse_missing(sample, repr(self), name)
         self._refuse_frame(sample, name)
         encoder = components.unfreeze(self.encoder)
-        if _is_module(encoder):
+        if is_torch_module(encoder):
             return _encode_with_module(encoder, to_sequences(sample))
         vectors: Matrix = encoder._precompute_items(sample, check_n_jobs(None))
         return vectors
@@ -152,14 +154,14 @@ class EncoderKernel(Kernel):
 
         from ...train.double_precision import double_precision_copy
 
-        network = self.encoder if _is_module(self.encoder) else getattr(self.encoder, "network_", None)
+        network = self.encoder if is_torch_module(self.encoder) else getattr(self.encoder, "network_", None)
         if network is None:
             raise TypeError(
                 f"{type(self.encoder).__name__} has no torch module, so there are no gradients: give arrays, or use an "
                 "encoder that has one, such as CausalEncoder"
             )
         x = x[..., None] if x.ndim == 2 else x
-        if _is_module(self.encoder):
+        if is_torch_module(self.encoder):
             vectors: Tensor = network(x.to(_module_dtype(network))).double()
             _refuse_non_vectors(vectors)
             return vectors
@@ -175,11 +177,6 @@ class EncoderKernel(Kernel):
         if vars(self.encoder).get("geometry") == "cosine":
             vectors = torch.nn.functional.normalize(vectors, dim=1)
         return vectors
-
-
-def _is_module(encoder: Any) -> bool:
-    torch = sys.modules.get("torch")  # if torch is not imported, it is no module
-    return torch is not None and isinstance(encoder, torch.nn.Module)
 
 
 def _encode_with_module(module: Any, sample: Sequences) -> Matrix:
