@@ -43,6 +43,7 @@ help:
 # the library itself, in place: edits to Python files count at once, edits to the kernels rebuild
 $(VENV)/library: $(VENV)/made pyproject.toml constraints.txt $(NATIVE)
 	@echo "installing timelike into $(VENV) (some minutes the first time: torch is large)"
+	$(PIP) torch  # first: where there is no compiler, the build looks for it
 	$(PIP) -e ".[learn,transport]"
 	@touch $@
 

@@ -2,8 +2,8 @@
 
     python tools/install_size.py [--wheel FILE] [--runs 20] [--no-learn] [--write]
 
-Builds a wheel unless one is given, installs it into a new environment with what `pip install timelike` brings, measures,
-then adds the extra `learn`. `--write` puts the tables into docs/install.md. The exit code is 1 if a bar is missed.
+Builds a wheel unless one is given, installs it into a new environment with what `pip install timelike` brings,
+measures, then adds the extra `learn`. `--write` puts the tables into docs/install.md. The exit code is 1 if a bar is missed.
 Sizes are those of the files that each package installed, with their bytecode, so pip itself does not count.
 """
 
@@ -131,7 +131,8 @@ def measure(wheel: Path, folder: Path, *, runs: int, with_learn: bool) -> tuple[
 
 def _run(*command: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tempfile.gettempdir())
+    folder = tempfile.gettempdir()  # not the clone, whose modules would be imported
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=folder)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -128,7 +128,8 @@ def test_an_sdist_contains_the_backend_that_builds_it(tmp_path):
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True)
     (archive,) = tmp_path.glob("*.tar.gz")
-    names = {name.partition("/")[2] for name in tarfile.open(archive).getnames()}
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
     assert {"tools/build_backend.py", "pyproject.toml", "src/timelike/native/CMakeLists.txt"} <= names
 
 
