@@ -9,6 +9,8 @@ BIN      := $(VENV)/bin
 INSTALL  := -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 PIP      := $(BIN)/python $(INSTALL)
 CORE_PIP := $(CORE)/bin/python $(INSTALL)
+TOOLS    := build/tools
+WITH_TOOLS = PYTHONPATH=$$(echo $(CURDIR)/$(TOOLS)/lib/python*/site-packages)
 NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 SOURCES  := $(shell find src/timelike -name '*.py')
 WORKERS  ?= auto
@@ -40,17 +42,23 @@ help:
 	@touch $@
 .PRECIOUS: %/made
 
-# the library itself, in place: edits to Python files count at once, edits to the kernels rebuild
-$(VENV)/library: $(VENV)/made pyproject.toml constraints.txt $(NATIVE)
-	@echo "installing timelike into $(VENV) (some minutes the first time: torch is large)"
-	$(PIP) torch  # first: where there is no compiler, the build looks for it
-	$(PIP) -e ".[learn,transport]"
+# what compiles the kernels, in one place for both environments: in pip's temporary ones everything is compiled each time
+$(TOOLS)/installed: $(TOOLS)/made pyproject.toml constraints.txt
+	$(TOOLS)/bin/python $(INSTALL) scikit-build-core nanobind cmake ninja
 	@touch $@
 
-# what `pip install timelike` brings, from a wheel as a user gets it; kernels that are compiled already are used again
-$(CORE)/library: $(CORE)/made pyproject.toml constraints.txt tools/build_backend.py $(NATIVE) $(SOURCES)
+# the library itself, in place: edits to Python files count at once, edits to the kernels rebuild
+$(VENV)/library: $(VENV)/made $(TOOLS)/installed pyproject.toml constraints.txt tools/build_backend.py $(NATIVE)
+	@echo "installing timelike into $(VENV) (some minutes the first time: torch is large)"
+	$(PIP) torch  # first: where there is no compiler, the build looks for it
+	$(WITH_TOOLS) $(PIP) --no-build-isolation --no-deps -e .
+	$(PIP) "timelike[learn,transport]"
+	@touch $@
+
+# what `pip install timelike` brings, from a wheel as a user gets it
+$(CORE)/library: $(CORE)/made $(TOOLS)/installed pyproject.toml constraints.txt tools/build_backend.py $(NATIVE) $(SOURCES)
 	rm -rf build/wheel
-	$(CORE)/bin/python -m pip wheel --quiet --disable-pip-version-check $(PIP_ARGS) --no-deps --wheel-dir build/wheel .
+	$(WITH_TOOLS) $(CORE)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir build/wheel .
 	$(CORE_PIP) --force-reinstall --no-deps build/wheel/*.whl
 	$(CORE_PIP) build/wheel/*.whl
 	@touch $@

@@ -3,8 +3,8 @@
     python tools/install_size.py [--wheel FILE] [--runs 20] [--no-learn] [--write]
 
 Builds a wheel unless one is given, installs it into a new environment with what `pip install timelike` brings,
-measures, then adds the extra `learn`. `--write` puts the tables into docs/install.md. The exit code is 1 if a bar is missed.
-Sizes are those of the files that each package installed, with their bytecode, so pip itself does not count.
+measures, then adds the extra `learn`. `--write` puts the tables into docs/install.md. The exit code is 1 if a bar is
+missed. Sizes are those of the files that each package installed, with their bytecode, so pip itself does not count.
 """
 
 from __future__ import annotations
