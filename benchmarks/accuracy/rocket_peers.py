@@ -104,7 +104,7 @@ class RocketPeers(Experiment[Trial]):
         if self.given.budget == 0:  # nothing is run
             return ""
         if row.method == PEER and find_spec("aeon") is None:
-            return "aeon is not installed: pip install timelike[bench]"
+            return "aeon is not installed: pip install --group bench"
         return "" if file_of(self.data, row.dataset).exists() else f"{file_of(self.data, row.dataset)} is missing"
 
     def seconds(self, row: Trial) -> float:

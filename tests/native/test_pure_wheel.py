@@ -1,10 +1,13 @@
-"""Without a compiler the library still installs and works."""
+"""Without a compiler the library installs and works where torch is, and says what is missing where it is not."""
 
 import ast
 import os
 import subprocess
 import sys
+import tarfile
+import venv
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,16 +29,108 @@ with warnings.catch_warnings(record=True) as heard:
 """
 
 
+TOOLS = ("scikit_build_core", "nanobind", "packaging", "pathspec")  # what a build needs, beside CMake
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    out = tmp_path_factory.mktemp("wheel")
-    fresh = f"build-dir={tmp_path_factory.mktemp('build')}"  # an earlier build remembers the compiler it had
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-C", fresh, "-w", str(out)]
-    without = os.environ | {"CXX": "/bin/false", "CC": "/bin/false"}
-    built = subprocess.run([*command, str(ROOT)], env=without, capture_output=True, text=True)
+def environment(tmp_path_factory):
+    """Makes new environments without torch, or with a package of that name; nothing is downloaded."""
+    tools = tmp_path_factory.mktemp("tools")
+    for name in TOOLS:
+        (tools / name).symlink_to(Path(find_spec(name).origin).parent)
+
+    def make(name, *, torch=False, system=False):
+        folder = tmp_path_factory.mktemp(name)
+        venv.create(folder, with_pip=False, system_site_packages=system)
+        (packages,) = folder.glob("lib/python*/site-packages")
+        if torch:
+            put_torch(packages)
+        return folder / "bin" / "python", {"PYTHONPATH": str(tools)}
+
+    return make
+
+
+def put_torch(packages):
+    (packages / "torch").mkdir(parents=True)
+    (packages / "torch" / "__init__.py").write_text("raise AssertionError('a build never imports it')")
+
+
+def build(python, more, folder):
+    """Build a wheel for an interpreter with a compiler that fails."""
+    out, fresh = folder / "wheel", f"build-dir={folder / 'build'}"  # an earlier build remembers the compiler it had
+    command = [sys.executable, "-m", "pip", "--python", str(python), "wheel", "-v", "--no-deps", "--no-build-isolation"]
+    without = {name: value for name, value in os.environ.items() if not name.startswith(("TIMELIKE_", "PYTHON"))}
+    without |= {"CXX": "/bin/false", "CC": "/bin/false", **more}
+    built = subprocess.run(
+        [*command, "-C", fresh, "-w", str(out), str(ROOT)], env=without, capture_output=True, text=True
+    )
+    return built, [*out.glob("*.whl")]
+
+
+@pytest.fixture(scope="module")
+def wheel(environment, tmp_path_factory):
+    built, wheels = build(*environment("with-torch", torch=True), tmp_path_factory.mktemp("pure"))
     assert built.returncode == 0, built.stdout + built.stderr
-    (found,) = out.glob("*.whl")
-    return found
+    words = " ".join((built.stdout + built.stderr).split())
+    assert "warning: the kernels could not be compiled, so this is a pure Python wheel" in words
+    assert "Every method works through torch, slower" in words
+    return wheels[0]
+
+
+def test_a_build_without_a_compiler_and_without_torch_fails_and_names_both_remedies(environment, tmp_path):
+    built, wheels = build(*environment("without-torch"), tmp_path)
+    words = " ".join((built.stdout + built.stderr).split())
+    assert built.returncode != 0
+    assert wheels == []
+    assert "install a C++17 compiler (g++ or clang++)" in words
+    assert "install torch first: pip install torch" in words
+    assert '"timelike[learn]"' in words
+
+
+def test_a_build_without_both_succeeds_where_the_user_says_that_torch_will_be_there(environment, tmp_path):
+    python, more = environment("told")
+    built, (wheel,) = build(python, more | {"TIMELIKE_FALLBACK": "1"}, tmp_path)
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+
+@pytest.mark.parametrize(
+    ("torch", "system", "user", "expected"),
+    [
+        (False, False, False, None),
+        (True, False, False, "1"),
+        (False, True, True, "1"),
+        (False, False, True, None),  # an environment of its own does not see the user's packages
+    ],
+)
+def test_torch_of_the_target_is_found_where_nothing_of_it_can_be_imported(
+    environment, tmp_path, torch, system, user, expected
+):
+    python, more = environment("target", torch=torch, system=system)
+    base = tmp_path / "user"
+    if user:
+        put_torch(base / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages")
+    # as pip isolates a build: the interpreter of the target, of whose packages none are on the path
+    program = (
+        f"import os, sys; sys.path[:] = [path for path in sys.path if 'site-packages' not in path];"
+        f"sys.path.append({str(ROOT / 'tools')!r}); sys.path.append({more['PYTHONPATH']!r});"
+        "import build_backend; print(os.environ.get('TIMELIKE_FALLBACK'), callable(build_backend.build_editable))"
+    )
+    told = {name: value for name, value in os.environ.items() if not name.startswith(("TIMELIKE_", "PYTHON"))}
+    told |= {"PYTHONUSERBASE": str(base), "PYTHONNOUSERSITE": "1"}
+    found = subprocess.run([python, "-c", program], capture_output=True, text=True, env=told)
+    assert found.stdout.split() == [str(expected), "True"], found.stderr
+
+
+def test_an_sdist_contains_the_backend_that_builds_it(tmp_path):
+    program = (
+        f"import sys; sys.path.insert(0, 'tools'); import build_backend; build_backend.build_sdist({str(tmp_path)!r})"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {"tools/build_backend.py", "pyproject.toml", "src/timelike/native/CMakeLists.txt"} <= names
 
 
 def test_a_build_without_a_compiler_gives_a_pure_wheel(wheel):
@@ -46,6 +141,7 @@ def test_a_build_without_a_compiler_gives_a_pure_wheel(wheel):
     assert "timelike/py.typed" in names
 
 
+@pytest.mark.learn
 def test_the_pure_wheel_gives_the_same_numbers_with_one_clear_warning(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     # neither the source tree nor the editable install's finder may stand in for the wheel

@@ -104,7 +104,7 @@ def main() -> int:
     limit, words = hardware()
     for peer in PEERS:
         if find_spec(peer) is None:
-            print(f'{peer} is not installed and takes no part: pip install "timelike[bench,test]"', file=sys.stderr)
+            print(f"{peer} is not installed and takes no part: pip install --group bench --group test", file=sys.stderr)
     if given.quick is False:
         warm(s, given.only)
     lines = []

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..sequences import Sequences, load
-from ..sequences.io.formats import FORMATS
 from .errors import exit_on_error
 
 
@@ -20,6 +18,9 @@ def convert(
 
     A source with a training and a test part becomes one .npz, or two files with _TRAIN and _TEST in their names.
     """
+    from ..sequences import Sequences, load
+    from ..sequences.io.formats import FORMATS
+
     with exit_on_error():
         loaded, file_format = load(source), FORMATS.get(target.suffix.lower())
         if isinstance(loaded, Sequences):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Column, Table
 
-from .. import __version__, native
-from ..align import DTW
-from ..neighbors import Neighbors
-from ..report import Page, sections
-from ..sequences import Sequences, load
+from .. import __version__
 from .errors import exit_on_error
+
+if TYPE_CHECKING:
+    from ..report import Page
+    from ..sequences import Sequences
 
 _DATA = ("BasicMotions", "JapaneseVowels")
 _COLUMNS = ("data set", "train", "test", "lengths", "channels", "classes", "accuracy", "seconds")
@@ -34,6 +30,8 @@ class DemoRun(NamedTuple):
 
     def table_row(self) -> tuple[Any, ...]:
         """As a row of the table."""
+        import numpy as np
+
         sizes = np.concatenate([self.train.lengths, self.test.lengths])
         low, high = int(sizes.min()), int(sizes.max())
         classes = len(np.unique(self.train.codes))
@@ -44,6 +42,10 @@ class DemoRun(NamedTuple):
 
 def demo(out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("demo/report.html")) -> None:
     """Classify two real data sets by their nearest neighbour under DTW and write a report."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Column, Table
+
     console = Console()
     with exit_on_error():
         runs = [_classify(name) for name in _DATA]
@@ -62,6 +64,10 @@ def demo(out: Annotated[Path, typer.Option(help="Where to write the report.")] =
 
 
 def _classify(name: str) -> DemoRun:
+    from ..align import DTW
+    from ..neighbors import Neighbors
+    from ..sequences import load
+
     train, test = load(name)
     began = time.perf_counter()
     accuracy = Neighbors(DTW()).fit(train, train.labels).score(test, test.labels)
@@ -69,6 +75,9 @@ def _classify(name: str) -> DemoRun:
 
 
 def _build_page(runs: list[DemoRun]) -> Page:
+    from .. import native
+    from ..report import Page, sections
+
     executor = (
         f"compiled kernels ({native.isa()})" if native.is_native_enabled() else "the torch executor (no kernels here)"
     )
@@ -84,6 +93,11 @@ def _build_page(runs: list[DemoRun]) -> Page:
 
 
 def _alignment_figures(run: DemoRun) -> list[str]:
+    import numpy as np
+
+    from ..align import DTW
+    from ..report import sections
+
     chosen = int(np.argmax([sequence.std(axis=0).mean() for sequence in run.test]))  # the one that moves most
     nearest = int(DTW().neighbors(run.train, run.test[[chosen]]).ids[0, 0])
     alignment = DTW().align(run.test[chosen], run.train[nearest])

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from ..sequences import Sequences, load
 from .errors import exit_on_error
 
 
@@ -19,6 +18,7 @@ def describe(
 ) -> None:
     """Summarize a file or data set, and report its quality issues."""
     from ..report import Page
+    from ..sequences import Sequences, load
 
     with exit_on_error():
         loaded = load(source)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..sequences import Sequences, concat, load
 from .errors import exit_on_error
+
+if TYPE_CHECKING:
+    from ..sequences import Sequences
 
 
 def drift(
@@ -27,6 +29,7 @@ def drift(
     """Whether NEW is like OLD, and if not, which sequences and channels differ; the exit code is 0 either way."""
     from .. import distributions
     from ..report import Page
+    from ..sequences import load
 
     with exit_on_error():
         samples, units = (_join_parts(load(old)), _join_parts(load(new))), None if groups else False
@@ -47,6 +50,8 @@ def drift(
 
 def _join_parts(loaded: Sequences | tuple[Sequences, Sequences]) -> Sequences:
     """All of it, where a source has a training and a test part."""
+    from ..sequences import Sequences, concat
+
     return loaded if isinstance(loaded, Sequences) else concat(loaded)
 
 
