@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import tempfile
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ Layout = Literal["ntc", "nct", "tnc", "nt", "tc", "ct", "t", "nc", "ntchw", "nct
 """The axes of a model's input: n item, t time, c channel, h height, w width."""
 
 _MAX_BATCH = 1 << 20
+_LARGEST_HALF = float(np.finfo(np.float16).max)
 
 
 def _check_file(value: Any, name: str) -> Any:
@@ -149,7 +151,7 @@ class OnnxEncoder(Encoder):
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
         """With something to learn, so that `fit` is needed."""
-        return {"file": str(Path(_test_folder().name) / "model.onnx"), "standardize": True}
+        return {"file": _write_test_model(), "standardize": True}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the model, and check that it takes sequences like X; what is learned is the standardization, if any."""
@@ -200,7 +202,7 @@ class OnnxEncoder(Encoder):
         if values.dtype == "float64":
             return sequences._with_values((sequences.values.astype(np.float64) - scaler.mean) / scaler.scale)
         ready = scaler.transform(sequences, "X")
-        if values.dtype == "float16" and float(np.abs(ready.values).max(initial=0)) > np.finfo(np.float16).max:
+        if values.dtype == "float16" and float(np.abs(ready.values).max(initial=0)) > _LARGEST_HALF:
             raise ValueError(
                 f"X has a value of {np.abs(ready.values).max():.3g}: input {values.name!r} of {self._shown()} is "
                 "float16, up to 65504; give X in another unit, or use standardize=True"
@@ -214,9 +216,7 @@ class OnnxEncoder(Encoder):
             items = np.flatnonzero(lengths == length)
             yield from np.split(items, np.arange(most, len(items), most))
 
-    def _run_batch(
-        self, model: OnnxModel, signature: _Signature, items: list[NDArray[Any]]
-    ) -> NDArray[np.float32]:
+    def _run_batch(self, model: OnnxModel, signature: _Signature, items: list[NDArray[Any]]) -> NDArray[np.float32]:
         """Vectors (item, feature) of sequences of one length."""
         values, steps, count = signature.values, len(items[0]), len(items)
         fixed = self._axis(values, "n")
@@ -299,7 +299,9 @@ class OnnxEncoder(Encoder):
         if name is None and model.is_exported_here and "features" in outputs:
             name = "features"  # `Prototypes` writes scores beside it
         if name is None and len(outputs) != 1:
-            raise ValueError(f"{self._shown()} has the outputs {_list(outputs)}: say with output_name which one to take")
+            raise ValueError(
+                f"{self._shown()} has the outputs {_list(outputs)}: say with output_name which one to take"
+            )
         return self._pick(outputs, name or next(iter(outputs)), "output_name")
 
     def _pick(self, there: dict[str, TensorInfo], name: str, option: str) -> TensorInfo:
@@ -310,8 +312,8 @@ class OnnxEncoder(Encoder):
     def _refuse_layout(self, model: OnnxModel, values: TensorInfo) -> None:
         if model.is_exported_here and self.layout != "ntc":
             raise ValueError(
-                f"layout={self.layout!r}: timelike wrote {self._shown()}, and its graphs are layout='ntc', (item, time, "
-                "channel)"
+                f"layout={self.layout!r}: timelike wrote {self._shown()}, and its graphs are layout='ntc', (item, "
+                "time, channel)"
             )
         if values.shape and len(values.shape) != len(self.layout):
             others = [one for one in get_args(Layout) if len(one) == len(values.shape)]
@@ -395,8 +397,8 @@ class OnnxEncoder(Encoder):
         path = Path(self.file)
         if not path.exists():
             raise FileNotFoundError(
-                f"{self._shown()} does not exist: expected an ONNX file; encoder.export_onnx(path) writes one, also that "
-                "of a fitted OnnxEncoder"
+                f"{self._shown()} does not exist: expected an ONNX file; encoder.export_onnx(path) writes one, also "
+                "that of a fitted OnnxEncoder"
             )
         if not path.is_file():
             kind = special_file_kind(path) or "a folder"
@@ -471,8 +473,8 @@ class OnnxEncoder(Encoder):
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> NoReturn:
         raise TypeError(
-            "OnnxEncoder cannot become a part of another ONNX graph: export what was made of the encoder itself, or run "
-            "its own file, which export_onnx writes, in front"
+            "OnnxEncoder cannot become a part of another ONNX graph: export what was made of the encoder itself, or "
+            "run its own file, which export_onnx writes, in front"
         )
 
     def _shown(self) -> str:
@@ -488,8 +490,8 @@ def _list(tensors: dict[str, TensorInfo]) -> str:
 
 
 @cache
-def _test_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder with a small model for any number of channels, removed when the process ends."""
+def _write_test_model() -> str:
+    """The path of a small model for any number of channels, the same in every process, as names of tests must be."""
     graph = OnnxGraph()
     channels = graph.add("ReduceMean", "x", axes=[2], keepdims=0)  # (item, time)
     sizes = graph.add("Abs", channels)
@@ -500,6 +502,9 @@ def _test_folder() -> tempfile.TemporaryDirectory[str]:
         for kind in ("ReduceMean", "ReduceMax", "ReduceMin")
     ]
     graph.add("Concat", *rows, last, axis=1, output="features")
-    folder = tempfile.TemporaryDirectory(prefix="timelike-")
-    graph.onnx.save(graph.to_model("Moments", ["time", "channel"], {"features": 7}), f"{folder.name}/model.onnx")
-    return folder
+    data = graph.to_model("Moments", ["time", "channel"], {"features": 7}).SerializeToString()
+    path = Path(tempfile.gettempdir()) / f"timelike-{getpass.getuser()}-moments.onnx"
+    if not path.is_file() or path.read_bytes() != data:
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(data)
+    return str(path)

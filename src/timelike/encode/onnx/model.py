@@ -129,7 +129,7 @@ class OnnxModel:
             settings.log_severity_level = 4  # what goes wrong is raised
             try:
                 self._session = runtime.InferenceSession(
-                    self.data.tobytes(), settings, providers=["CPUExecutionProvider"]
+                    self.data.tobytes(), settings, providers=["CPUExecutionProvider"], enable_fallback=0
                 )
             except Exception as error:  # as above
                 raise ValueError(
