@@ -129,6 +129,7 @@ def test_a_graph_of_this_library_has_one_layout(tmp_path):
     [
         ("ntc", ("n", "t", CHANNELS), 1, ("n", FEATURES)),
         ("ntc", (None, None, None), 1, (None, None)),
+        ("ntc", None, 1, None),  # whatever they are
         ("nct", ("n", CHANNELS, "t"), 2, ("n", FEATURES)),
         ("tnc", ("t", "n", CHANNELS), 0, ("n", FEATURES)),
         ("ntc", (1, "t", CHANNELS), 1, (1, FEATURES)),

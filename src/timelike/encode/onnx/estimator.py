@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import tempfile
 from collections.abc import Iterator
@@ -191,7 +190,7 @@ class OnnxEncoder(Encoder):
         if not np.isfinite(vectors).all():
             bad = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
             raise ValueError(
-                f"X: the model of {self._shown()} gives sequence {bad} a vector that is not finite: expected numbers "
+                f"X: the model of {self._source} gives sequence {bad} a vector that is not finite: expected numbers "
                 "of float32; look for an outlier, or standardize as the model was trained"
             )
         return vectors
@@ -204,14 +203,14 @@ class OnnxEncoder(Encoder):
         ready = scaler.transform(sequences, "X")
         if values.dtype == "float16" and float(np.abs(ready.values).max(initial=0)) > _LARGEST_HALF:
             raise ValueError(
-                f"X has a value of {np.abs(ready.values).max():.3g}: input {values.name!r} of {self._shown()} is "
+                f"X has a value of {np.abs(ready.values).max():.3g}: input {values.name!r} of {self._source} is "
                 "float16, up to 65504; give X in another unit, or use standardize=True"
             )
         return ready
 
     def _plan_batches(self, lengths: NDArray[np.int64], values: TensorInfo) -> Iterator[NDArray[np.int64]]:
         """Positions of sequences of one length, as many as are run together."""
-        most = 1 if "n" not in self.layout else self._axis(values, "n") or self.batch_size
+        most = 1 if "n" not in self.layout else self._axis_size(values, "n") or self.batch_size
         for length in np.unique(lengths):
             items = np.flatnonzero(lengths == length)
             yield from np.split(items, np.arange(most, len(items), most))
@@ -219,9 +218,9 @@ class OnnxEncoder(Encoder):
     def _run_batch(self, model: OnnxModel, signature: _Signature, items: list[NDArray[Any]]) -> NDArray[np.float32]:
         """Vectors (item, feature) of sequences of one length."""
         values, steps, count = signature.values, len(items[0]), len(items)
-        fixed = self._axis(values, "n")
+        fixed = self._axis_size(values, "n")
         filled = items + items[-1:] * ((fixed or count) - count)  # a fixed number of items: the last is repeated
-        block = self._arrange_axes(np.stack(filled), self._axis(values, "t")).astype(values.dtype)
+        block = self._arrange_axes(np.stack(filled), self._axis_size(values, "t")).astype(values.dtype)
         given = {values.name: np.ascontiguousarray(block)}
         if signature.lengths is not None:
             shape = (len(filled),) if "n" in self.layout else (1,) * len(signature.lengths.shape)
@@ -230,14 +229,14 @@ class OnnxEncoder(Encoder):
             found = model.run(given, signature.output.name)
         except ValueError as error:
             raise ValueError(
-                f"X: the model of {self._shown()} fails for {format_count(len(filled), 'sequence')} of "
+                f"X: the model of {self._source} fails for {format_count(len(filled), 'sequence')} of "
                 f"{format_count(steps, 'step')} ({error}): a model may need longer sequences, a fixed number of steps "
                 f"(length={steps} resamples), or another layout than {self.layout!r}"
             ) from error
         rows = len(filled) if "n" in self.layout else 1
         if found.size % rows or (rows > 1 and (found.ndim == 0 or found.shape[0] != rows)):
             raise ValueError(
-                f"output {signature.output.name!r} of {self._shown()} has shape {found.shape} for "
+                f"output {signature.output.name!r} of {self._source} has shape {found.shape} for "
                 f"{format_count(rows, 'sequence')}: expected (item, feature), a row for each"
             )
         return np.asarray(found.reshape(rows, -1)[:count], np.float32)
@@ -253,7 +252,7 @@ class OnnxEncoder(Encoder):
         there = [axis for axis in axes if axis in self.layout]
         return block.transpose([there.index(axis) for axis in self.layout])
 
-    def _axis(self, values: TensorInfo, axis: str) -> int | None:
+    def _axis_size(self, values: TensorInfo, axis: str) -> int | None:
         """The fixed size of an axis of the input, None where it is free, or not there."""
         return values.shape[self.layout.index(axis)] if axis in self.layout and values.shape else None
 
@@ -264,7 +263,7 @@ class OnnxEncoder(Encoder):
         for vectors, items in zip(parts, batches, strict=True):
             if vectors.shape[1] != expected or expected == 0:
                 raise ValueError(
-                    f"X: the model of {self._shown()} gives sequence {items[0]} of "
+                    f"X: the model of {self._source} gives sequence {items[0]} of "
                     f"{format_count(int(sequences.lengths[items[0]]), 'step')} a vector of {vectors.shape[1]} numbers, "
                     f"others {expected}: expected one size; a model must sum up time itself, by a mean or a maximum"
                 )
@@ -278,14 +277,14 @@ class OnnxEncoder(Encoder):
         rest = {name: one for name, one in inputs.items() if one != lengths}
         if self.input_name is None and len(rest) != 1:
             raise ValueError(
-                f"{self._shown()} has the inputs {_list(inputs)}: say with input_name which one takes the sequences, "
+                f"{self._source} has the inputs {_format(inputs)}: say with input_name which one takes the sequences, "
                 "and with lengths_name which one their lengths"
             )
         values = self._pick(rest, self.input_name or next(iter(rest)), "input_name")
         others = {name: one for name, one in rest.items() if one != values}
         if others:
             raise ValueError(
-                f"{self._shown()} also has the inputs {_list(others)}: expected one for sequences and at most one for "
+                f"{self._source} also has the inputs {_format(others)}: expected one for sequences and at most one for "
                 "lengths (lengths_name); write the model anew with the others as constants"
             )
         output = self._find_output(model)
@@ -300,25 +299,25 @@ class OnnxEncoder(Encoder):
             name = "features"  # `Prototypes` writes scores beside it
         if name is None and len(outputs) != 1:
             raise ValueError(
-                f"{self._shown()} has the outputs {_list(outputs)}: say with output_name which one to take"
+                f"{self._source} has the outputs {_format(outputs)}: say with output_name which one to take"
             )
         return self._pick(outputs, name or next(iter(outputs)), "output_name")
 
     def _pick(self, there: dict[str, TensorInfo], name: str, option: str) -> TensorInfo:
         if name not in there:
-            raise ValueError(f"{option}={name!r}: {self._shown()} has {_list(there) or 'nothing else'}")
+            raise ValueError(f"{option}={name!r}: {self._source} has {_format(there) or 'nothing else'}")
         return there[name]
 
     def _refuse_layout(self, model: OnnxModel, values: TensorInfo) -> None:
         if model.is_exported_here and self.layout != "ntc":
             raise ValueError(
-                f"layout={self.layout!r}: timelike wrote {self._shown()}, and its graphs are layout='ntc', (item, "
+                f"layout={self.layout!r}: timelike wrote {self._source}, and its graphs are layout='ntc', (item, "
                 "time, channel)"
             )
         if values.shape and len(values.shape) != len(self.layout):
             others = [one for one in get_args(Layout) if len(one) == len(values.shape)]
             raise ValueError(
-                f"layout={self.layout!r}: input {values} of {self._shown()} has {len(values.shape)} axes, expected "
+                f"layout={self.layout!r}: input {values} of {self._source} has {len(values.shape)} axes, expected "
                 f"{len(self.layout)}; layouts of {len(values.shape)} axes are {', '.join(map(repr, others)) or 'none'}"
             )
 
@@ -326,17 +325,17 @@ class OnnxEncoder(Encoder):
         for what, one in (("input", values), ("output", output)):
             if one.dtype is None:
                 raise ValueError(
-                    f"{what} {one} of {self._shown()}: expected floats, tensor(float), tensor(double) or "
+                    f"{what} {one} of {self._source}: expected floats, tensor(float), tensor(double) or "
                     f"tensor(float16); name another with {what}_name, or write the model anew"
                 )
         if lengths is not None and (lengths.integer_dtype is None or len(lengths.shape) > 1):
             raise ValueError(
-                f"lengths_name={lengths.name!r}: input {lengths} of {self._shown()}: expected (item,) of tensor(int64) "
+                f"lengths_name={lengths.name!r}: input {lengths} of {self._source}: expected (item,) of tensor(int64) "
                 "or tensor(int32)"
             )
         if len(output.shape) > 2 and None in output.shape[1:]:
             raise ValueError(
-                f"output {output} of {self._shown()}: expected (item, feature), a vector of one size for every "
+                f"output {output} of {self._source}: expected (item, feature), a vector of one size for every "
                 "sequence; take another with output_name, or let the model sum up time, by a mean or a maximum"
             )
 
@@ -346,7 +345,7 @@ class OnnxEncoder(Encoder):
         if "t" not in self.layout:
             steps: int | None = 1
         else:
-            steps = self._axis(signature.values, "t")
+            steps = self._axis_size(signature.values, "t")
         if steps is None:
             return
         padded = "t" in self.layout and signature.lengths is not None
@@ -355,7 +354,7 @@ class OnnxEncoder(Encoder):
             expected = f"at most {steps}" if padded else f"{steps}"
             raise ValueError(
                 f"X: sequence {wrong[0]} has {format_count(int(sequences.lengths[wrong[0]]), 'step')}: input "
-                f"{signature.values} of {self._shown()} in layout {self.layout!r} takes {expected}; crop, use "
+                f"{signature.values} of {self._source} in layout {self.layout!r} takes {expected}; crop, use "
                 f"windows=({steps}, step), or OnnxEncoder(file, length={steps}), which resamples"
             )
 
@@ -368,13 +367,13 @@ class OnnxEncoder(Encoder):
             )
         sizes = frame if is_image else (int(np.prod(frame)),)
         expected = tuple(
-            self._axis(values, axis) if axis in self.layout else 1 for axis in ("chw" if is_image else "c")
+            self._axis_size(values, axis) if axis in self.layout else 1 for axis in ("chw" if is_image else "c")
         )
         if any(size is not None and size != given for size, given in zip(expected, sizes, strict=True)):
             shown = ", ".join("any" if size is None else str(size) for size in expected)
             raise ValueError(
                 f"X has frames of shape {frame}, which are {format_count(int(np.prod(frame)), 'number')}: input "
-                f"{values} of {self._shown()} in layout {self.layout!r} takes {shown}; choose channels with "
+                f"{values} of {self._source} in layout {self.layout!r} takes {shown}; choose channels with "
                 'Sequences.channels, or another layout; an array (item, channel, time) needs Sequences(X, layout="nct")'
             )
 
@@ -397,13 +396,13 @@ class OnnxEncoder(Encoder):
         path = Path(self.file)
         if not path.exists():
             raise FileNotFoundError(
-                f"{self._shown()} does not exist: expected an ONNX file; encoder.export_onnx(path) writes one, also "
+                f"{self._source} does not exist: expected an ONNX file; encoder.export_onnx(path) writes one, also "
                 "that of a fitted OnnxEncoder"
             )
         if not path.is_file():
             kind = special_file_kind(path) or "a folder"
             way = "; folders of models are for tl.load_model" if path.is_dir() else ""
-            raise ValueError(f"{self._shown()} is {kind}: expected an ONNX file{way}")
+            raise ValueError(f"{self._source} is {kind}: expected an ONNX file{way}")
         return path
 
     def _read_file(self) -> OnnxModel:
@@ -412,9 +411,9 @@ class OnnxEncoder(Encoder):
             model = OnnxModel.read(path)
             model.open()
         except OSError as error:
-            raise OSError(f"{self._shown()} cannot be read ({shorten_error(error)}): expected an ONNX file") from error
+            raise OSError(f"{self._source} cannot be read ({shorten_error(error)}): expected an ONNX file") from error
         except ValueError as error:
-            raise ValueError(f"{self._shown()}: {error}") from error
+            raise ValueError(f"{self._source}: {error}") from error
         return model
 
     def _needs_fit(self) -> bool:
@@ -477,7 +476,8 @@ class OnnxEncoder(Encoder):
             "run its own file, which export_onnx writes, in front"
         )
 
-    def _shown(self) -> str:
+    @property
+    def _source(self) -> str:
         return f"file={format_value(str(self.file))}"
 
 
@@ -485,7 +485,7 @@ _opened: WeakKeyDictionary[OnnxEncoder, tuple[tuple[str, int, int], OnnxModel]] 
 """Models of encoders that are used without `fit`, and when their files were written."""
 
 
-def _list(tensors: dict[str, TensorInfo]) -> str:
+def _format(tensors: dict[str, TensorInfo]) -> str:
     return "; ".join(map(str, tensors.values()))
 
 
@@ -503,7 +503,7 @@ def _write_test_model() -> str:
     ]
     graph.add("Concat", *rows, last, axis=1, output="features")
     data = graph.to_model("Moments", ["time", "channel"], {"features": 7}).SerializeToString()
-    path = Path(tempfile.gettempdir()) / f"timelike-{getpass.getuser()}-moments.onnx"
+    path = Path(tempfile.gettempdir()) / f"timelike-{getattr(os, 'getuid', int)()}-moments.onnx"
     if not path.is_file() or path.read_bytes() != data:
         with atomic_write(path) as temporary:
             temporary.write_bytes(data)
