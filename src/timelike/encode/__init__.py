@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .images.estimator import ImageEncoder as ImageEncoder
     from .images.network import ImageNetwork as ImageNetwork
     from .losses import NTXent as NTXent, TLoss as TLoss, VICReg as VICReg
+    from .onnx.estimator import OnnxEncoder as OnnxEncoder
     from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
     from .rocket.estimator import Rocket as Rocket
     from .statistics.estimator import StatisticsEncoder as StatisticsEncoder
