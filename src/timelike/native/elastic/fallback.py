@@ -53,14 +53,15 @@ class BlockBand:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first and last open row of every diagonal and pair: how many rows end before it, or begin by it."""
         size = self.n_diagonals + 1
-        begins, ends = np.zeros((2, size + 1, len(n)), np.int64)
         lengths, which = np.unique(np.stack([n, m], 1), axis=0, return_inverse=True)
+        begins, ends = np.zeros((2, len(lengths), size), np.int64)
         for one, (a, b) in enumerate(lengths.tolist()):
             low, high = band.bounds(a, b)
-            same, rows = which.reshape(-1) == one, np.arange(a)
-            begins[:, same] = np.bincount(np.minimum(rows + low, size), minlength=size + 1)[:, None]
-            ends[:, same] = np.bincount(np.minimum(rows + high + 1, size), minlength=size + 1)[:, None]
-        return ends.cumsum(0)[: self.n_diagonals], begins.cumsum(0)[: self.n_diagonals] - 1
+            rows = np.arange(a)
+            begins[one] = np.bincount(np.minimum(rows + low, size - 1), minlength=size)
+            ends[one] = np.bincount(np.minimum(rows + high + 1, size - 1), minlength=size)
+        first, last = (counts.cumsum(1)[:, :-1].T[:, which.reshape(-1)] for counts in (ends, begins))
+        return first, last - 1
 
     def rows(self, d: int) -> tuple[int, int]:
         """The rows [begin, end) of diagonal d that are open for any pair."""
