@@ -143,16 +143,18 @@ class Wavefront:
             steps = Predecessors(older.steps[before], newer.steps[before], newer.steps[here])
             way = self._choose_fewest(cells, totals, steps, Values(best, now.steps[here]))
         else:
-            np.minimum(totals.corner, totals.above, out=best)
-            np.minimum(best, totals.left, out=best)
+            self.write_minimum(totals, best)
             way = _first_way(totals.corner == best, totals.above == best) if self.with_ways else _NO_WAYS
         self.rule.add_cost(cells, best)
         return way
 
-    def _choose_fewest(
-        self, cells: Cells, totals: Predecessors, steps: Predecessors, best: Values
-    ) -> NDArray[np.int8]:
-        """The best totals and their steps: of paths that cost the same the one with less to count, as in the kernels."""
+    def write_minimum(self, totals: Predecessors, best: NDArray[Any]) -> None:
+        """The least of three totals into `best`."""
+        np.minimum(totals.corner, totals.above, out=best)
+        np.minimum(best, totals.left, out=best)
+
+    def _choose_fewest(self, cells: Cells, totals: Predecessors, steps: Predecessors, best: Values) -> NDArray[np.int8]:
+        """The best totals and their steps; of equal paths the one with less to count wins, as in the kernels."""
         known = None
         if self.rule.allows_missing:
             known = self.rule.has_data(cells)
@@ -161,8 +163,7 @@ class Wavefront:
                 for total, count in ((totals.above, steps.above), (totals.left, steps.left))
             )
             totals, steps = Predecessors(totals.corner, above, left), Predecessors(*map(np.abs, steps))
-        np.minimum(totals.corner, totals.above, out=best.total)
-        np.minimum(best.total, totals.left, out=best.total)
+        self.write_minimum(totals, best.total)
         counts = [np.where(t == best.total, s, np.inf) for t, s in zip(totals, steps, strict=True)]
         fewest = np.minimum(np.minimum(counts[0], counts[1]), counts[2])
         way = _first_way(counts[0] == fewest, counts[1] == fewest) if self.with_ways else _NO_WAYS
@@ -220,7 +221,7 @@ def pairwise(
     """The program over all pairs into `out`."""
     done, count = 0, len(out) * (len(out) + 1) // 2 if symmetric else out.size
     for i, j in _blocks(program, x, y, symmetric=symmetric):
-        out[i, j] = totals = Wavefront(program, _make_block(program, x, y, i, j)).totals()
+        out[i, j] = totals = Wavefront(program, make_block(program, x, y, i, j)).totals()
         if symmetric:
             out[j, i] = totals
         done += len(i)
@@ -254,14 +255,16 @@ def _blocks(
     while begin < len(x.lengths) and len(y.lengths):
         first = begin if symmetric else 0
         n, m = x.lengths[by_length[0][begin]], y.lengths[by_length[1][first]]
-        size = _block_size(program, x, int(n), int(m))
+        size = block_size(program, x, int(n), int(m))
         # near to a square, in which lengths differ least on both sides
         height = min(max(math.isqrt(size), size // (len(y.lengths) - first)), len(x.lengths) - begin)
         rows = np.arange(begin, begin + height)
         while first < len(y.lengths):
             m = y.lengths[by_length[1][first]]
-            width = max(1, _block_size(program, x, int(n), int(m)) // height)
-            i, j = (side.reshape(-1) for side in np.meshgrid(rows, np.arange(first, min(first + width, len(y.lengths)))))
+            width = max(1, block_size(program, x, int(n), int(m)) // height)
+            i, j = (
+                side.reshape(-1) for side in np.meshgrid(rows, np.arange(first, min(first + width, len(y.lengths))))
+            )
             if symmetric and first < begin + height:
                 i, j = i[i <= j], j[i <= j]
             if len(i):
@@ -270,7 +273,21 @@ def _blocks(
         begin += height
 
 
-def _block_size(program: Program, x: PackedSequences, n: int, m: int) -> int:
+def split_into_blocks(
+    program: Program, x: PackedSequences, y: PackedSequences, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> Iterator[NDArray[np.int64]]:
+    """The places of listed pairs x[rows[p]] and y[columns[p]], those of similar lengths together."""
+    n, m = x.lengths[rows], y.lengths[columns]
+    order = np.lexsort((-m, -(8 * n // n.max(initial=1))))  # by n in eighths of the longest, then by m
+    begin = 0
+    while begin < len(order):
+        first = order[begin]
+        size = block_size(program, x, int(n[first]), int(m[first]))
+        yield order[begin : begin + size]
+        begin += size
+
+
+def block_size(program: Program, x: PackedSequences, n: int, m: int) -> int:
     """How many pairs of the lengths n and m a block should have."""
     rows = n * m // (n + m - 1)  # of a diagonal, on average
     if not program.band.is_unbounded:
@@ -280,7 +297,7 @@ def _block_size(program: Program, x: PackedSequences, n: int, m: int) -> int:
     return max(1, min(_DIAGONAL_BYTES // (itemsize * rows), _MAX_BLOCK_BYTES // (itemsize * channels * (n + m))))
 
 
-def _make_block(
+def make_block(
     program: Program, x: PackedSequences, y: PackedSequences, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> PairBlock:
     threshold = np.zeros(len(i), x.values.dtype)
@@ -306,7 +323,7 @@ def _pad_frames(side: PackedSequences, chosen: NDArray[np.int64], *, backwards: 
 
 def _single_wavefront(program: Program, x: NDArray[Any], y: NDArray[Any], *, with_ways: bool = False) -> Wavefront:
     only = np.zeros(1, np.int64)
-    block = _make_block(program, PackedSequences.from_sequence(x), PackedSequences.from_sequence(y), only, only)
+    block = make_block(program, PackedSequences.from_sequence(x), PackedSequences.from_sequence(y), only, only)
     return Wavefront(program, block, with_ways=with_ways)
 
 
