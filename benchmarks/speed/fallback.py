@@ -73,9 +73,7 @@ def elastic_jobs() -> dict[str, Callable[[], Job]]:
     jobs: dict[str, Callable[[], Job]] = {
         "DTW, 1 channel": lambda: all_pairs(tl.DTW(), ragged(40, 1), has_bar=True),
         "DTW, 3 channels": lambda: all_pairs(tl.DTW(), ragged(40, 3), has_bar=True),
-        "DTW, 3 channels, float32": lambda: all_pairs(
-            tl.DTW(), ragged(40, 3, "float32"), tolerance=1e-4, has_bar=True
-        ),
+        "DTW, 3 channels, float32": lambda: all_pairs(tl.DTW(), ragged(40, 3, "float32"), tolerance=1e-4, has_bar=True),
         "DTW, 3 channels, window 0.1": lambda: all_pairs(tl.DTW(window=0.1), ragged(40, 3), has_bar=True),
         "DTW, 3 channels, mean over the path": lambda: all_pairs(tl.DTW(normalize="steps"), ragged(40, 3)),
         "DTW, 3 channels, missing values": lambda: all_pairs(tl.DTW(missing="ignore"), missing),
@@ -83,7 +81,7 @@ def elastic_jobs() -> dict[str, Callable[[], Job]]:
     for metric in (tl.DDTW(), tl.WDTW(), tl.ADTW(), tl.ERP(), tl.EDR(), tl.LCSS(), tl.MSM(), tl.TWE()):
         jobs[f"{type(metric).__name__}, 3 channels"] = lambda metric=metric: all_pairs(metric, ragged(40, 3))
     jobs["DTW, short and long, 200 sequences"] = lambda: all_pairs(tl.DTW(), ragged(200, 1, longest=60), has_bar=True)
-    jobs["DTW, the path of one pair"] = lambda: _path_job()
+    jobs["DTW, the path of one pair"] = _path_job
     return jobs
 
 
@@ -221,7 +219,7 @@ def measure(name: str, make: Callable[[], Job]) -> Row:
 def measured(names: list[str]) -> Iterator[Row]:
     jobs = all_jobs()
     print(HEAD, flush=True)
-    for name in names or list(jobs)[int(os.environ.get("SKIP","0")):]:
+    for name in names or jobs:
         row = measure(name, jobs[name])
         print(row.line(), flush=True)
         yield row
@@ -230,8 +228,8 @@ def measured(names: list[str]) -> Iterator[Row]:
 def write_page(rows: list[Row], path: Path) -> None:
     factors = sorted(row.factor for row in rows)
     result = (
-        f"Without a compiler everything runs on the fallbacks, {factors[0]:.2g} to {factors[-1]:.0f} times as slow on one "
-        f"thread, the median {np.median(factors):.0f}."
+        f"Without a compiler everything runs on the fallbacks, {factors[0]:.2g} to {factors[-1]:.0f} times as slow on "
+        f"one thread, the median {np.median(factors):.0f}."
     )
     table = "\n".join([HEAD, *(row.line() for row in rows)])
     words = "\n\n".join((__doc__ or "").split("\n\n")[2:]).strip()

@@ -74,9 +74,7 @@ REFERENCES = {
             (
                 "weighted",
                 0.25,
-                lambda x, y: {
-                    "weight": lambda i, j: 1 / (1 + np.exp(-0.25 * (abs(i - j) - max(len(x), len(y)) / 2)))
-                },
+                lambda x, y: {"weight": lambda i, j: 1 / (1 + np.exp(-0.25 * (abs(i - j) - max(len(x), len(y)) / 2)))},
             ),
         )
     },

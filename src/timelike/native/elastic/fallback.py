@@ -293,7 +293,7 @@ def block_size(program: Program, x: PackedSequences, n: int, m: int) -> int:
     if not program.band.is_unbounded:
         low, high = program.band.bounds(n, m)
         rows = max(1, min(rows, int((high - low).max()) // 2 + 1))
-    itemsize, channels = x.values.itemsize, x.values.shape[1]
+    itemsize, channels = int(x.values.itemsize), int(x.values.shape[1])
     return max(1, min(_DIAGONAL_BYTES // (itemsize * rows), _MAX_BLOCK_BYTES // (itemsize * channels * (n + m))))
 
 

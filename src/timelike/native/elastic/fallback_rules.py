@@ -152,7 +152,7 @@ class Symmetric2Rule(DTWRule, rule="symmetric2"):
 
     def start(self) -> Array:
         last = self.block.y.shape[1]
-        return -self.cost(Cells(slice(0, 1), slice(last - 1, last)))[0]
+        return np.asarray(-self.cost(Cells(slice(0, 1), slice(last - 1, last)))[0])
 
 
 class AmercedRule(DTWRule, rule="amerced"):
@@ -334,8 +334,7 @@ class TimedTWERule(CellRule, rule="twe_timed"):
         passed += a[-1] - b[-1]
         np.abs(passed, out=passed)
         passed *= self.program.first
-        passed += _distances(a[:-2], b[:-2])
-        return passed
+        return np.asarray(passed + _distances(a[:-2], b[:-2]))
 
 
 def _distances(a: Array, b: Array, cost: str = "euclidean") -> Array:
@@ -366,13 +365,12 @@ def _largest_difference(a: Array, b: Array) -> Array:
 
 def _distance_outside(a: Array, b: Array, c: Array, to_c: Array) -> Array:
     """0 where frame a lies in the sphere over the segment from b to c, else its distance to the nearer end."""
-    angle = to_b = _zeros(to_c)
-    for p, q, r in zip(a, b, c, strict=True):
-        side = p - q
-        angle = angle + side * (p - r)
-        to_b = to_b + _size(side, "euclidean", one=len(a) == 1)
-    nearer = np.minimum(to_b if len(a) == 1 else np.sqrt(to_b, out=to_b), to_c)
-    nearer *= angle > 0  # Thales: inside, both ends are seen at a right angle or more
+    angle = (a[0] - b[0]) * (a[0] - c[0])
+    for p, q, r in zip(a[1:], b[1:], c[1:], strict=True):
+        angle += (p - q) * (p - r)
+    nearer = _distances(a, b)
+    np.minimum(nearer, to_c, out=nearer)
+    np.copyto(nearer, 0.0, where=angle <= 0)  # Thales: inside, both ends are seen at a right angle or more
     return nearer
 
 

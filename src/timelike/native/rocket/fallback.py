@@ -68,4 +68,4 @@ def sum_channels(series: Floats, channels: NDArray[np.int64]) -> Floats:
     total = padded[:, channels[:, 0]]
     for slot in channels.T[1:]:
         total = total + padded[:, slot]
-    return total
+    return np.asarray(total)

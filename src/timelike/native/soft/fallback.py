@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from ..elastic import fallback as elastic
+from ..elastic.fallback_rules import PairBlock, Predecessors
+from ..elastic.program import Program
 from ..machine import PackedSequences
 
 if TYPE_CHECKING:
@@ -173,13 +175,13 @@ def _pad_items(steps: PackedSequences, items: Lengths) -> tuple[torch.Tensor, Le
 class _SoftTotals(elastic.Wavefront):
     """The recurrence of DTW in NumPy with a soft minimum, for totals without gradients."""
 
-    def __init__(self, soft: SoftMinimum, program: elastic.Program, block: elastic.PairBlock) -> None:
+    def __init__(self, soft: SoftMinimum, program: Program, block: PairBlock) -> None:
         super().__init__(program, block)
         limits = np.finfo(block.x.dtype)
         self._largest = limits.max
         self._gamma = block.x.dtype.type(max(soft.gamma, limits.tiny))  # 0 · inf is not a number
 
-    def write_minimum(self, totals: elastic.Predecessors, best: NDArray[Any]) -> None:
+    def write_minimum(self, totals: Predecessors, best: NDArray[Any]) -> None:
         super().write_minimum(totals, best)
         np.minimum(best, self._largest, out=best)  # inf − inf is not a number
         np.maximum(best, -self._largest, out=best)
@@ -193,14 +195,15 @@ class _SoftTotals(elastic.Wavefront):
     def _weight(self, best: NDArray[Any], total: NDArray[Any]) -> NDArray[Any]:
         weight = best - total
         weight /= self._gamma
-        return np.exp(weight, out=weight)
+        np.exp(weight, out=weight)
+        return np.asarray(weight)
 
 
 def pair_totals(
     soft: SoftMinimum, x: PackedSequences, y: PackedSequences, rows: Lengths, columns: Lengths
 ) -> NDArray[Any]:
     """Soft-DTW of the sequences x[rows[p]] and y[columns[p]], (pair,)."""
-    program = elastic.Program(band=soft.band)
+    program = Program(band=soft.band)
     out = np.empty(len(rows), x.values.dtype)
     for pairs in elastic.split_into_blocks(program, x, y, rows, columns):
         block = elastic.make_block(program, x, y, rows[pairs], columns[pairs])
@@ -214,7 +217,7 @@ def gradients(
     """The gradient of Σ scales · soft-DTW by the values of x and of y, the p-th with the p-th."""
     first, second = np.zeros_like(x.values), np.zeros_like(y.values)
     every = np.arange(len(scales))
-    for pairs in elastic.split_into_blocks(elastic.Program(band=soft.band), x, y, every, every):
+    for pairs in elastic.split_into_blocks(Program(band=soft.band), x, y, every, every):
         (one, n), (two, m) = _pad_items(x, pairs), _pad_items(y, pairs)
         weights = visits(soft, costs(one, two), n, m)[1]
         for place, p in enumerate(pairs.tolist()):  # cut to its lengths, so that padding cannot change how sums round
