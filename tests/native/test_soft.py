@@ -179,3 +179,19 @@ def test_an_unknown_instruction_set_is_named(cost):
 def test_no_pairs_give_no_numbers():
     none = np.empty((0, 3, 3))
     assert soft.totals(soft.SoftMinimum(1.0), none, np.empty(0, np.int64), np.empty(0, np.int64)).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("window", [OPEN, WarpingBand("widened", None, 0.1)])
+def test_a_pair_of_the_fallback_has_the_same_bits_whatever_else_is_in_the_batch(dtype, window):
+    rng, how = np.random.default_rng(3), soft.SoftMinimum(0.5, window)
+    n, m = rng.integers(1, 60, 24), rng.integers(1, 60, 24)
+    x, y = (PackedSequences(rng.standard_normal((k.sum(), 2)).astype(dtype), np.cumsum(k) - k, k) for k in (n, m))
+    scales, every = rng.standard_normal(24).astype(dtype), np.arange(24)
+    together, gradients = fallback.pair_totals(how, x, y, every, every), fallback.gradients(how, x, y, scales)
+    for p in range(0, 24, 3):
+        one, two = (PackedSequences.from_sequence(side.items()[p]) for side in (x, y))
+        assert fallback.pair_totals(how, one, two, np.zeros(1, int), np.zeros(1, int))[0] == together[p]
+        alone = fallback.gradients(how, one, two, scales[p : p + 1])
+        for found, all_of_them, side in zip(alone, gradients, (x, y), strict=True):
+            np.testing.assert_array_equal(found, all_of_them[side.starts[p] : side.starts[p] + side.lengths[p]])

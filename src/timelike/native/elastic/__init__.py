@@ -66,13 +66,13 @@ def squared_distances(
 
     Every pair is computed by itself: no number depends on the other items in the batch, or on the threads.
     """
-    first = _pack_vectors(x)
-    second = first if y is None else _pack_vectors(y)
     if not use_kernels():
         from . import fallback
 
-        fallback.pairwise(_ONE_CELL, first, second, symmetric=y is None, out=out, report=report)
+        fallback.squared_distances(x, x if y is None else y, out=out, report=report)
         return
+    first = _pack_vectors(x)
+    second = first if y is None else _pack_vectors(y)
     numbers, arrays = _ONE_CELL_ARGUMENTS
     kernels.pairwise(numbers, *first, *second, *arrays, symmetric=y is None, threads=threads, out=out, report=report)
 

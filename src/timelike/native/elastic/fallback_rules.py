@@ -1,126 +1,184 @@
-"""The recurrences of the elastic fallback in torch: one small class each, as the structs in cells.hpp.
+"""The recurrences of the elastic fallback in NumPy: one small class each, as the structs in cells.hpp.
 
-A `Program` selects one of these classes by its `rule`. Tensors are (pair, cell) unless noted otherwise, with the cells
-(i, j) of one anti-diagonal. Sums have the order of the kernels, so that ties break in the same way; only the squares of
-several channels may differ in the last bit, if the CPU fuses multiplication and addition.
+A `Program` selects one of these classes by its `rule`. Arrays are (cell, pair) unless noted otherwise, with the cells
+of one anti-diagonal. Every operation works on each element by itself, so that a pair has the same bits in every block.
+Sums have the order of the kernels, so that ties break in the same way; only the squares of several channels may differ
+in the last bit, if the CPU fuses multiplication and addition.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from .program import Program
 
 RULES: dict[str, type[CellRule]] = {}
 
+Array = NDArray[Any]
 
-class PairBatch(NamedTuple):
-    """Both sides of many pairs, padded: x (pair, n, channel), y (pair, m, channel), and what the program needs."""
 
-    x: Tensor
-    y: Tensor
-    lengths: tuple[Tensor, Tensor]
-    lo: Tensor  # (pair, n) first and last column of the band
-    hi: Tensor
-    threshold: Tensor  # (pair, 1)
+class PairBlock(NamedTuple):
+    """Both sides of many pairs, padded at the end, (channel, time, pair): pairs are innermost.
+
+    y runs backwards in time, so that the frames of both sides along an anti-diagonal are two slices, each contiguous.
+    A side's frames `before` are those one step earlier, zeros before the first.
+    """
+
+    x: Array
+    y: Array
+    x_before: Array
+    y_before: Array
+    lengths: tuple[NDArray[np.int64], NDArray[np.int64]]
+    threshold: Array  # (pair,)
+
+
+class Cells(NamedTuple):
+    """The cells of one anti-diagonal: their `rows` in x, and their `columns` in the reversed y."""
+
+    rows: slice
+    columns: slice
 
 
 class Predecessors(NamedTuple):
     """The three predecessors of a cell, or the totals of the moves from them; the first of equal ones wins."""
 
-    corner: Tensor
-    above: Tensor
-    left: Tensor
+    corner: Array
+    above: Array
+    left: Array
 
 
 class CellRule:
     """A rule over many pairs at once: a subclass defines the cost of each move into a cell, and the border."""
 
     has_border: ClassVar[bool] = False  # row and column −1 are sums of `edge`; else they are blocked
+    has_edges: ClassVar[bool] = False  # `edge` is more than zeros
     # values may be missing: cells without data are passed diagonally, and counted
     allows_missing: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, rule: str) -> None:
         RULES[rule] = cls
 
-    def __init__(self, program: Program, sides: PairBatch) -> None:
-        self.program, self.sides = program, sides
-        self.x_before, self.y_before = _previous_frames(sides.x), _previous_frames(sides.y)
-        self.x_edge, self.y_edge = self.edge(sides.x), self.edge(sides.y)
+    def __init__(self, program: Program, block: PairBlock) -> None:
+        self.program, self.block = program, block
+        if self.has_edges:
+            self.x_edge, self.y_edge = self.edge(block.x, block.x_before), self.edge(block.y, block.y_before)
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
-        """Totals of the three ways into the cells, without what `value` adds to all of them."""
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+        """Totals of the three ways into the cells, without what `add_cost` adds to all of them."""
         raise NotImplementedError
 
-    def value(self, i: Tensor, j: Tensor, best: Tensor) -> Tensor:
-        """The cells, from the best of the three totals."""
-        return best
+    def add_cost(self, cells: Cells, best: Array) -> None:
+        """Turn the best of the three totals into the cells' values, in place."""
 
-    def edge(self, side: Tensor) -> Tensor:
-        """The cost of a step in one sequence alone, (pair, time)."""
-        return torch.zeros_like(side[..., 0])
+    def edge(self, side: Array, before: Array) -> Array:
+        """The cost of a step in one sequence alone, (time, pair); both arguments are (channel, time, pair)."""
+        raise NotImplementedError
 
-    def start(self) -> Tensor:
-        """The corner of the border, (pair, 1)."""
-        return torch.zeros_like(self.x_edge[:, :1])
+    def borders(self) -> tuple[Array, Array]:
+        """Column −1 and row −1 of a rule that has them, without the corner, (time, pair)."""
+        # accumulated step by step: padding comes after all that is read
+        if self.has_edges:
+            return self.x_edge.cumsum(0), self.y_edge[::-1].cumsum(0)
+        return np.zeros_like(self.block.x[0]), np.zeros_like(self.block.y[0])
 
-    def has_data(self, i: Tensor, j: Tensor) -> Tensor:
+    def start(self) -> Array:
+        """The corner of the border, (pair,)."""
+        return np.zeros_like(self.block.x[0, 0])
+
+    def has_data(self, cells: Cells) -> NDArray[np.bool_]:
         """Whether there is anything to compare, asked where values may be missing."""
         raise NotImplementedError
 
-    def frame_distances(self, i: Tensor, j: Tensor) -> Tensor:
+    def frame_distances(self, cells: Cells) -> Array:
         """Euclidean distances of frames."""
-        return _norm(self.sides.x[:, i] - self.sides.y[:, j])
+        return _distances(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
 
-    def match(self, i: Tensor, j: Tensor) -> Tensor:
-        """1 where frames are within the threshold, else 0."""
-        near = self.frame_distances(i, j)
-        return (near <= self.sides.threshold).to(near.dtype)
+    def mismatches(self, cells: Cells) -> NDArray[np.bool_]:
+        """Where frames are farther apart than the threshold."""
+        near = self.frame_distances(cells)
+        return np.greater(near, self._spread_over_cells(self.block.threshold)[: len(near)])
+
+    def _spread_over_cells(self, values: Array) -> Array:
+        """Numbers of pairs as an array (time, pair), which NumPy combines with cells without a loop over rows."""
+        if not hasattr(self, "_spread"):
+            self._spread = np.ascontiguousarray(np.broadcast_to(values, self.block.x[0].shape))
+        return self._spread
+
+
+class LagTable:
+    """A number for every lag i − j of every pair, (lag, pair), which the cells of a diagonal read as one slice.
+
+    From cell to cell of a diagonal the lag grows by 2, so even and odd places are kept apart.
+    """
+
+    def __init__(self, block: PairBlock, by_lag: list[Array]) -> None:
+        """`by_lag[p][k]` is for |i − j| = k of pair p."""
+        n, m = block.x.shape[1], block.y.shape[1]
+        lags = np.abs(np.arange(1 - m, n))
+        table = np.stack([values[np.minimum(lags, len(values) - 1)] for values in by_lag], 1)
+        table = table.astype(block.x.dtype)
+        self._tables = np.ascontiguousarray(table[::2]), np.ascontiguousarray(table[1::2])
+
+    def at(self, cells: Cells) -> Array:
+        first = cells.rows.start + cells.columns.start
+        return self._tables[first % 2][first // 2 : first // 2 + cells.rows.stop - cells.rows.start]
 
 
 class DTWRule(CellRule, rule="dtw"):
     """All moves cost the distance of the frames."""
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
         return ways
 
-    def value(self, i: Tensor, j: Tensor, best: Tensor) -> Tensor:
-        return best + self.cost(i, j)
+    def add_cost(self, cells: Cells, best: Array) -> None:
+        best += self.cost(cells)
 
-    def cost(self, i: Tensor, j: Tensor) -> Tensor:
-        return _norm(self.sides.x[:, i] - self.sides.y[:, j], self.program.cost)
+    def cost(self, cells: Cells) -> Array:
+        return _distances(self.block.x[:, cells.rows], self.block.y[:, cells.columns], self.program.cost)
 
 
 class Symmetric2Rule(DTWRule, rule="symmetric2"):
     """A diagonal step counts twice, but the first cell once although it is entered diagonally."""
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
-        return ways._replace(corner=ways.corner + self.cost(i, j))
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+        self._cost = self.cost(cells)
+        return ways._replace(corner=ways.corner + self._cost)
 
-    def start(self) -> Tensor:
-        first = torch.zeros(1, dtype=torch.long, device=self.sides.x.device)
-        return -self.cost(first, first)
+    def add_cost(self, cells: Cells, best: Array) -> None:
+        best += self._cost  # of the same cells, by `moves`
+
+    def start(self) -> Array:
+        last = self.block.y.shape[1]
+        return np.asarray(-self.cost(Cells(slice(0, 1), slice(last - 1, last)))[0])
 
 
 class AmercedRule(DTWRule, rule="amerced"):
     """A step off the diagonal costs `first` more."""
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
         return Predecessors(ways.corner, ways.above + self.program.first, ways.left + self.program.first)
 
 
 class WeightedRule(DTWRule, rule="weighted"):
     """The cost is weighted by |i − j|."""
 
-    def cost(self, i: Tensor, j: Tensor) -> Tensor:
-        cost = super().cost(i, j)
-        middle = torch.maximum(*self.sides.lengths)[:, None] / 2
-        apart = (i - j).abs()
-        return cost / (1 + torch.exp(-self.program.first * (apart - middle.to(cost.dtype))))
+    def __init__(self, program: Program, block: PairBlock) -> None:
+        super().__init__(program, block)
+        longer = np.maximum(*block.lengths).tolist()
+        # made for each length by itself, so that rounding cannot depend on the other pairs
+        weights = {length: self._weights(length) for length in set(longer)}
+        self._by_lag = LagTable(block, [weights[length] for length in longer])
+
+    def _weights(self, length: int) -> Array:
+        return np.asarray(1 / (1 + np.exp(-self.program.first * (np.arange(length) - length / 2))))
+
+    def cost(self, cells: Cells) -> Array:
+        cost = super().cost(cells)
+        cost *= self._by_lag.at(cells)
+        return cost
 
 
 class DTWMissingRule(DTWRule, rule="dtw_missing"):
@@ -128,21 +186,32 @@ class DTWMissingRule(DTWRule, rule="dtw_missing"):
 
     allows_missing = True
 
-    def has_data(self, i: Tensor, j: Tensor) -> Tensor:
-        return self.count_shared(i, j) > 0
+    def has_data(self, cells: Cells) -> NDArray[np.bool_]:
+        both = self._shared_channels(cells)
+        known = both[0]
+        for more in both[1:]:
+            known |= more
+        return np.asarray(known)
 
-    def count_shared(self, i: Tensor, j: Tensor) -> Tensor:
-        """How many channels both frames have."""
-        difference = self.sides.x[:, i] - self.sides.y[:, j]
-        return (~difference.isnan()).sum(-1).to(difference.dtype)
+    def _shared_channels(self, cells: Cells) -> list[NDArray[np.bool_]]:
+        """For every channel, where both frames have it."""
+        differences = zip(self.block.x[:, cells.rows], self.block.y[:, cells.columns], strict=True)
+        return [~np.isnan(a - b) for a, b in differences]
 
-    def cost(self, i: Tensor, j: Tensor) -> Tensor:
-        difference, shared = (self.sides.x[:, i] - self.sides.y[:, j]).nan_to_num(0.0), self.count_shared(i, j)
-        scale = torch.where(shared > 0, difference.shape[-1] / shared, 0.0)
-        if self.program.cost == "manhattan" or difference.shape[-1] == 1:
-            return _norm(difference, self.program.cost) * scale
-        squares = (difference * difference).sum(-1) * scale
-        return squares.sqrt() if self.program.cost == "euclidean" else squares
+    def cost(self, cells: Cells) -> Array:
+        x, y = self.block.x[:, cells.rows], self.block.y[:, cells.columns]
+        one = len(x) == 1
+        roots = self.program.cost == "euclidean" and not one
+        total, shared = _zeros(x[0]), _zeros(x[0])
+        for a, b in zip(x, y, strict=True):
+            difference = a - b
+            both = ~np.isnan(difference)
+            np.copyto(difference, 0.0, where=~both)
+            total += _size(difference, self.program.cost, one=one)
+            shared += both
+        if not one:
+            total *= np.divide(len(x), shared, out=_zeros(shared), where=shared > 0)
+        return np.sqrt(total, out=total) if roots else total
 
 
 class Symmetric2MissingRule(DTWMissingRule, Symmetric2Rule, rule="symmetric2_missing"):
@@ -160,34 +229,36 @@ class WeightedMissingRule(WeightedRule, DTWMissingRule, rule="weighted_missing")
 class ERPRule(CellRule, rule="erp"):
     """A gap costs the distance to a constant."""
 
-    has_border = True
+    has_border = has_edges = True
 
-    def edge(self, side: Tensor) -> Tensor:
-        return _norm(side - torch.tensor(np.array(self.program.gap), dtype=side.dtype, device=side.device))
+    def edge(self, side: Array, before: Array) -> Array:
+        gap = np.asarray(self.program.gap, side.dtype)
+        return _distances(side, np.broadcast_to(gap[:, None, None], side.shape))
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
-        return Predecessors(corner + self.frame_distances(i, j), above + self.x_edge[:, i], left + self.y_edge[:, j])
+        corner = corner + self.frame_distances(cells)
+        return Predecessors(corner, above + self.x_edge[cells.rows], left + self.y_edge[cells.columns])
 
 
 class EDRRule(CellRule, rule="edr"):
     """A gap or a mismatch costs 1."""
 
-    has_border = True
+    has_border = has_edges = True
 
-    def edge(self, side: Tensor) -> Tensor:
-        return torch.ones_like(side[..., 0])
+    def edge(self, side: Array, before: Array) -> Array:
+        return np.ones_like(side[0])
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
-        return Predecessors(corner + (1 - self.match(i, j)), above + 1, left + 1)
+        return Predecessors(corner + self.mismatches(cells), above + 1, left + 1)
 
 
 class EDRByChannelRule(EDRRule, rule="edr_by_channel"):
     """Frames match where every channel does."""
 
-    def frame_distances(self, i: Tensor, j: Tensor) -> Tensor:
-        return (self.sides.x[:, i] - self.sides.y[:, j]).abs().amax(-1)
+    def frame_distances(self, cells: Cells) -> Array:
+        return _largest_difference(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
 
 
 class LCSSRule(CellRule, rule="lcss"):
@@ -195,75 +266,113 @@ class LCSSRule(CellRule, rule="lcss"):
 
     has_border = True
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
-        return ways._replace(corner=ways.corner - self.match(i, j))
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+        return ways._replace(corner=ways.corner - ~self.mismatches(cells))
 
 
 class LCSSByChannelRule(LCSSRule, rule="lcss_by_channel"):
     """Frames match where every channel does."""
 
-    def frame_distances(self, i: Tensor, j: Tensor) -> Tensor:
-        return (self.sides.x[:, i] - self.sides.y[:, j]).abs().amax(-1)
+    def frame_distances(self, cells: Cells) -> Array:
+        return _largest_difference(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
 
 
 class MSMRule(CellRule, rule="msm"):
     """A move costs the distance; split and merge cost `first`, and more where a value is not between its neighbours."""
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
-        corner, above, left = ways
-        x, y, first = self.sides.x[:, i], self.sides.y[:, j], self.program.first
-        split, merge = _outside_distance(x, self.x_before[:, i], y), _outside_distance(y, self.y_before[:, j], x)
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+        (corner, above, left), block, first = ways, self.block, self.program.first
+        x, y = block.x[:, cells.rows], block.y[:, cells.columns]
+        apart = self.frame_distances(cells)
+        split = _distance_outside(x, block.x_before[:, cells.rows], y, apart)
+        merge = _distance_outside(y, block.y_before[:, cells.columns], x, apart)
         # summed in the order of the kernels: ties are common
-        return Predecessors(corner + self.frame_distances(i, j), above + split + first, left + merge + first)
+        return Predecessors(corner + apart, above + split + first, left + merge + first)
 
 
 class TWERule(CellRule, rule="twe"):
     """Both ends of the matched steps count, and so does being apart in time."""
 
-    def edge(self, side: Tensor) -> Tensor:
-        return _norm(side - _previous_frames(side)) + self.program.first + self.program.second
+    has_edges = True
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
+    def __init__(self, program: Program, block: PairBlock) -> None:
+        super().__init__(program, block)
+        length = max(block.x.shape[1], block.y.shape[1])
+        self._by_lag = LagTable(block, [2 * program.first * np.arange(length)] * block.x.shape[2])
+
+    def edge(self, side: Array, before: Array) -> Array:
+        return _distances(side, before) + self.program.first + self.program.second
+
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
-        apart = (i - j).abs().to(corner.dtype)
-        earlier = _norm(self.x_before[:, i] - self.y_before[:, j])
-        both = self.frame_distances(i, j) + earlier + 2 * self.program.first * apart
-        return Predecessors(corner + both, above + self.x_edge[:, i], left + self.y_edge[:, j])
+        both = self.frame_distances(cells)
+        both += _distances(self.block.x_before[:, cells.rows], self.block.y_before[:, cells.columns])
+        both += self._by_lag.at(cells)
+        both += corner
+        return Predecessors(both, above + self.x_edge[cells.rows], left + self.y_edge[cells.columns])
 
 
 class TimedTWERule(CellRule, rule="twe_timed"):
     """The same on clocks: the last two channels are a step's time, in two parts whose sum it is."""
 
-    def edge(self, side: Tensor) -> Tensor:
-        return self.frame_and_time_distances(side, _previous_frames(side)) + self.program.second
+    has_edges = True
 
-    def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
+    def edge(self, side: Array, before: Array) -> Array:
+        return self._frame_and_time_distances(side, before) + self.program.second
+
+    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
-        here = self.frame_and_time_distances(self.sides.x[:, i], self.sides.y[:, j])
-        earlier = self.frame_and_time_distances(self.x_before[:, i], self.y_before[:, j])
-        return Predecessors(corner + (here + earlier), above + self.x_edge[:, i], left + self.y_edge[:, j])
+        both = self._frame_and_time_distances(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
+        x_before, y_before = self.block.x_before[:, cells.rows], self.block.y_before[:, cells.columns]
+        both += self._frame_and_time_distances(x_before, y_before)
+        both += corner
+        return Predecessors(both, above + self.x_edge[cells.rows], left + self.y_edge[cells.columns])
 
-    def frame_and_time_distances(self, a: Tensor, b: Tensor) -> Tensor:
+    def _frame_and_time_distances(self, a: Array, b: Array) -> Array:
         """How far frames are from each other in their values and, times the stiffness, in time."""
-        difference = a - b
-        passed = difference[..., -2] + difference[..., -1]  # first the large parts, which cancel exactly
-        return _norm(difference[..., :-2]) + self.program.first * passed.abs()
+        passed = a[-2] - b[-2]  # first the large parts, which cancel exactly
+        passed += a[-1] - b[-1]
+        np.abs(passed, out=passed)
+        passed *= self.program.first
+        return np.asarray(passed + _distances(a[:-2], b[:-2]))
 
 
-def _norm(difference: Tensor, cost: str = "euclidean") -> Tensor:
+def _distances(a: Array, b: Array, cost: str = "euclidean") -> Array:
+    """How far frames (channel, …) are from each other, channel after channel."""
+    one = len(a) == 1
+    total = _size(a[0] - b[0], cost, one=one)
+    for p, q in zip(a[1:], b[1:], strict=True):
+        total += _size(p - q, cost, one=one)
+    return np.sqrt(total, out=total) if cost == "euclidean" and not one else total
+
+
+def _size(difference: Array, cost: str, *, one: bool) -> Array:
+    """What one channel adds to the cost, in place."""
     # of one channel the root of the square is the magnitude, without the rounding of either
-    if cost == "manhattan" or (cost == "euclidean" and difference.shape[-1] == 1):
-        return difference.abs().sum(-1)
-    squares = (difference * difference).sum(-1)
-    return squares.sqrt() if cost == "euclidean" else squares
+    if cost == "manhattan" or (cost == "euclidean" and one):
+        return np.abs(difference, out=difference)
+    difference *= difference
+    return difference
 
 
-def _previous_frames(side: Tensor) -> Tensor:
-    """Every frame becomes the one before it, the first zeros."""
-    return torch.cat([torch.zeros_like(side[:, :1]), side[:, :-1]], 1)
+def _largest_difference(a: Array, b: Array) -> Array:
+    """The largest difference of frames (channel, …) in any channel."""
+    largest = _size(a[0] - b[0], "manhattan", one=True)
+    for p, q in zip(a[1:], b[1:], strict=True):
+        np.maximum(largest, _size(p - q, "manhattan", one=True), out=largest)
+    return largest
 
 
-def _outside_distance(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    """0 where a lies in the sphere over the segment from b to c, else its distance to the nearer end."""
-    inside = ((a - b) * (a - c)).sum(-1) <= 0  # Thales: both ends are seen at a right angle or more
-    return torch.where(inside, 0.0, torch.minimum(_norm(a - b), _norm(a - c)))
+def _distance_outside(a: Array, b: Array, c: Array, to_c: Array) -> Array:
+    """0 where frame a lies in the sphere over the segment from b to c, else its distance to the nearer end."""
+    angle = (a[0] - b[0]) * (a[0] - c[0])
+    for p, q, r in zip(a[1:], b[1:], c[1:], strict=True):
+        angle += (p - q) * (p - r)
+    nearer = _distances(a, b)
+    np.minimum(nearer, to_c, out=nearer)
+    np.copyto(nearer, 0.0, where=angle <= 0)  # Thales: inside, both ends are seen at a right angle or more
+    return nearer
+
+
+def _zeros(like: Array) -> Array:
+    return np.zeros(like.shape, like.dtype)

@@ -1,6 +1,7 @@
 """The fallback of the soft-DTW kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
 
-It stands in for the kernels if there are none, runs where they cannot, and is the independent check of them.
+It stands in for the kernels if there are none, runs where they cannot, and is the independent check of them. Totals of
+sequences that need no gradients are computed in NumPy, by the wavefront of the elastic distances.
 Diagonals are (pair, n + 1): entry i + 1 is the cell in row i, entry 0 what is before the first row.
 """
 
@@ -13,12 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..elastic import fallback as elastic
+from ..elastic.fallback_rules import PairBlock, Predecessors
+from ..elastic.program import Program
 from ..machine import PackedSequences
 
 if TYPE_CHECKING:
     from . import Lengths, SoftMinimum
-
-_MAX_CELLS = 1 << 22  # of the pairs that are taken at once; all their diagonals are kept
 
 
 def apply_to_arrays(function: Callable[..., Any], *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
@@ -170,16 +172,42 @@ def _pad_items(steps: PackedSequences, items: Lengths) -> tuple[torch.Tensor, Le
     return torch.from_numpy(steps.pad_items(items)), steps.lengths[items]
 
 
+class _SoftTotals(elastic.Wavefront):
+    """The recurrence of DTW in NumPy with a soft minimum, for totals without gradients."""
+
+    def __init__(self, soft: SoftMinimum, program: Program, block: PairBlock) -> None:
+        super().__init__(program, block)
+        limits = np.finfo(block.x.dtype)
+        self._largest = limits.max
+        self._gamma = block.x.dtype.type(max(soft.gamma, limits.tiny))  # 0 · inf is not a number
+
+    def write_minimum(self, totals: Predecessors, best: NDArray[Any]) -> None:
+        super().write_minimum(totals, best)
+        np.minimum(best, self._largest, out=best)  # inf − inf is not a number
+        np.maximum(best, -self._largest, out=best)
+        weight = self._weight(best, totals.corner)
+        weight += self._weight(best, totals.above)
+        weight += self._weight(best, totals.left)
+        np.log(weight, out=weight)
+        weight *= self._gamma
+        best -= weight
+
+    def _weight(self, best: NDArray[Any], total: NDArray[Any]) -> NDArray[Any]:
+        weight = best - total
+        weight /= self._gamma
+        np.exp(weight, out=weight)
+        return np.asarray(weight)
+
+
 def pair_totals(
     soft: SoftMinimum, x: PackedSequences, y: PackedSequences, rows: Lengths, columns: Lengths
 ) -> NDArray[Any]:
     """Soft-DTW of the sequences x[rows[p]] and y[columns[p]], (pair,)."""
-    size = max(1, _MAX_CELLS // int(x.lengths.max() * y.lengths.max()))
+    program = Program(band=soft.band)
     out = np.empty(len(rows), x.values.dtype)
-    for begin in range(0, len(rows), size):
-        part = slice(begin, begin + size)
-        (one, n), (two, m) = _pad_items(x, rows[part]), _pad_items(y, columns[part])
-        out[part] = totals(soft, costs(one, two), n, m).numpy()
+    for pairs in elastic.split_into_blocks(program, x, y, rows, columns):
+        block = elastic.make_block(program, x, y, rows[pairs], columns[pairs])
+        out[pairs] = _SoftTotals(soft, program, block).totals()
     return out
 
 
@@ -188,9 +216,13 @@ def gradients(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The gradient of Σ scales · soft-DTW by the values of x and of y, the p-th with the p-th."""
     first, second = np.zeros_like(x.values), np.zeros_like(y.values)
-    for p in range(len(scales)):  # one by one: without padding there is nothing to cut off again
-        (one, n), (two, m) = _pad_items(x, np.array([p])), _pad_items(y, np.array([p]))
-        weights = scales[p] * visits(soft, costs(one, two), n, m)[1]
-        for out, steps, part in zip((first, second), (x, y), frame_gradients(weights, one, two), strict=True):
-            out[steps.starts[p] :][: steps.lengths[p]] = part[0].numpy()
+    every = np.arange(len(scales))
+    for pairs in elastic.split_into_blocks(Program(band=soft.band), x, y, every, every):
+        (one, n), (two, m) = _pad_items(x, pairs), _pad_items(y, pairs)
+        weights = visits(soft, costs(one, two), n, m)[1]
+        for place, p in enumerate(pairs.tolist()):  # cut to its lengths, so that padding cannot change how sums round
+            rows, columns = slice(x.starts[p], x.starts[p] + n[place]), slice(y.starts[p], y.starts[p] + m[place])
+            cut = scales[p] * weights[place, : n[place], : m[place]]
+            parts = frame_gradients(cut[None], one[place, None, : n[place]], two[place, None, : m[place]])
+            first[rows], second[columns] = (part[0].numpy() for part in parts)
     return first, second
