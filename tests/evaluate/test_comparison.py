@@ -182,7 +182,7 @@ def test_a_comparison_survives_json(tmp_path):
     assert str(again) == str(found)
     with pytest.raises(ValueError, match="neither the data nor the methods"):
         again.best()
-    with pytest.raises(ValueError, match="no comparison of this timelike"):
+    with pytest.raises(ValueError, match="no comparison of this version of timelike"):
         tl.evaluate.Comparison.from_json(json.dumps({"format": "else"}))
 
 

@@ -99,6 +99,6 @@ def test_a_torch_module_of_ones_own_is_refused_in_words(tmp_path):
             return self.map(x).mean(1)
 
     model = tl.Prototypes(encoder=Mean(), **QUICK).fit(np.stack([x[:20] for x in X]), Y)
-    with pytest.raises(TypeError, match=r"encoder is a Mean of your own.*torch\.onnx"):
+    with pytest.raises(TypeError, match=r"encoder is a custom Mean.*torch\.onnx"):
         model.export_onnx(tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []

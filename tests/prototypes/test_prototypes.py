@@ -596,7 +596,7 @@ class TestEncoders:
         assert model.encode(waves()).shape == (32, 6)
         alone, together = model.encode(waves()[3:4])[0], model.encode(waves())[3]
         assert alone.tobytes() == together.tobytes()
-        with pytest.raises(TypeError, match="torch module of your own"):
+        with pytest.raises(TypeError, match="custom torch module"):
             model.save(tmp_path / "m")
         assert next(own.parameters()).grad is None  # a copy learned
 
@@ -742,7 +742,7 @@ class TestThresholds:
             (one_kind, None, "no pair of two classes"),
             (waves(n_each=1, seed=1), None, "no pair of one class"),
             (waves(classes=(3, 2)), None, "'every 3', which is no class"),
-            (waves(), np.arange(32), "the same kind"),
+            (waves(), np.arange(32), "the same type"),
         ]:
             with pytest.raises((ValueError, TypeError), match=match):
                 ready.calibrate(X, y)
@@ -845,12 +845,12 @@ class TestBadInput:
             (lambda m: m.enroll([], []), "empty"),
             (lambda m: m.enroll(np.zeros((3, 5, 2)), ["a"] * 3), "fitted on"),
             (lambda m: m.forget("nobody"), "label='nobody' is no class of this Prototypes: expected one of 'every 12'"),
-            (lambda m: m.forget(3), "label: 3 is given.*same kind"),
+            (lambda m: m.forget(3), "label: 3 is of another type.*same type"),
             (lambda m: m.forget(["every 2"]), "label is a list: expected one class"),
             (lambda m: m.similarity(waves()[0], None), "y is a NoneType: expected a sequence"),
             (lambda m: m.calibrate(waves(seed=1), unknown=np.zeros((2, 5, 3))), "unknown has frames of shape"),
             (lambda m: m.calibrate(waves(seed=1), false_accept=0.1, false_reject=1e-4), "cannot show so small a rate"),
-            (lambda m: m.calibrate(waves(seed=1), false_reject=1), "expected a share between 0 and 1"),
+            (lambda m: m.calibrate(waves(seed=1), false_reject=1), "expected a fraction between 0 and 1"),
             (lambda m: m.retrieve(waves()[0], waves()[:3], 4), "k=4: expected 1 to 3"),
             (lambda m: m.similarity(np.zeros((4, 5, 2)), waves()[0]), "fitted on"),
             (lambda m: m.verify([np.nan, 1.0], waves()[0]), "missing"),

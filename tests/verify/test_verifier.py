@@ -462,7 +462,7 @@ class TestBadInput:
             (np.arange(48) // 8, {"within": [1, 2]}, r"within has shape \(2,\) for 48 sequences"),
             (["a"] * 47 + [1], {}, "y mixes numbers and text"),
             (np.arange(48) // 8, {"false_accept": 0.0}, "false_accept=0.0: expected"),
-            (np.arange(48) // 8, {"false_accept": 1.0}, "false_accept=1.0: expected a share between 0 and 1"),
+            (np.arange(48) // 8, {"false_accept": 1.0}, "false_accept=1.0: expected a fraction between 0 and 1"),
             (np.arange(48) // 8, {"cohort": np.zeros((3, 4, 2))}, "cohort has no effect with normalize=None"),
         ],
     )
@@ -510,7 +510,7 @@ class TestBadInput:
 
     def test_a_threshold_is_no_threshold_of_other_options(self, people, tmp_path):
         gate = tl.Verifier("dtw").calibrate(people).enroll(people[:2], "x")
-        with pytest.raises(ValueError, match=r"one of aggregation='nearest', normalize=None.* calibrate\(X, y\) again"):
+        with pytest.raises(ValueError, match=r"with aggregation='nearest', normalize=None.* calibrate\(X, y\) again"):
             gate.set_params(aggregation="mean").accepts(people[0], "x")
         assert gate.calibrate(people).accepts(people[0], "x").threshold == gate.thresholds_[2]
         gate.save(tmp_path / "gate")

@@ -387,7 +387,7 @@ def test_a_long_flow_says_how_long_it_takes(monkeypatch, capsys):
         ({"scores": ("fid",)}, ValueError, "scores has 'fid'"),
         ({"scores": {"cost": abs}}, ValueError, "name 'cost'"),
         ({"scores": {"own": 3}}, TypeError, r"scores\['own'\] is a int"),
-        ({"scores": {"own": lambda x, y: np.nan}}, ValueError, r"what scores\['own'\] gave=nan"),
+        ({"scores": {"own": lambda x, y: np.nan}}, ValueError, r"the value of scores\['own'\]=nan"),
         ({"schedule": "fast"}, TypeError, "schedule='fast'"),
         ({"schedule": (1, -1)}, ValueError, "factor of the schedule after 2 steps=-1"),
         ({"schedule": (0, 0)}, ValueError, "0 at every step"),

@@ -166,7 +166,7 @@ def test_a_network_in_single_precision_is_computed_in_double():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ((nn.ReLU(), np.ones((2, 3))), ValueError, "no parameters that are trained"),
+        ((nn.ReLU(), np.ones((2, 3))), ValueError, "no trainable parameters"),
         ((np.tanh, np.ones((2, 3))), TypeError, "expected a torch module"),
         ((nn.Linear(3, 1), np.ones((2, 3)), np.ones((2, 2))), ValueError, "expected the same"),
         ((nn.Linear(3, 1), np.full((2, 3), np.nan)), ValueError, "x holds nan"),
