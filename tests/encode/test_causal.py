@@ -132,7 +132,7 @@ def test_folds_do_not_continue_from_each_others_checkpoint(waves, tmp_path):
     model.fit(waves[:30])
     with pytest.raises(ValueError, match="has other sequences"):
         clone(model).fit(waves[30:])
-    with pytest.raises(ValueError, match="several have checkpoint=.*: give every one a folder of its own"):
+    with pytest.raises(ValueError, match="several have checkpoint=.*: give every encoder its own folder"):
         tl.encode.combine([tl.CausalEncoder(**SMALL, trainer=tl.Trainer(checkpoint=tmp_path / "one"))] * 2)
 
 

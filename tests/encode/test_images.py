@@ -186,7 +186,7 @@ def _fitted(kind, X):
         (lambda: tl.encode.VectorEncoder().fit(np.zeros((5, 7))), r'7 steps: VectorEncoder takes single vectors.*layout="nc"'),
         (lambda: tl.encode.VectorEncoder().fit([[1.0], [1.0, 2.0]]), r"sequences of up to 2 steps"),
         (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).encode(tl.Sequences(np.zeros((2, 2, 12, 11)), layout="nchw")),
-         r"X has frames of shape \(2, 12, 11\): this ImageEncoder was fitted on \(2, 12, 10\); images of another size"),
+         r"X has frames of shape \(2, 12, 11\): this ImageEncoder was fitted on \(2, 12, 10\); resize images of another"),
         (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).pairwise(np.zeros((2, 3, 2, 12, 10))), r"sequences of 3 steps"),
         (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).distance(np.zeros((2, 12, 10)), np.zeros((2, 12, 10))),
          r"x has frames of shape \(12, 10\).*one alone x\[None\]"),

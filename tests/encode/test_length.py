@@ -76,7 +76,9 @@ def test_windows_are_resampled_each_by_itself():
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_streams_are_refused(name):
-    with pytest.raises(ValueError, match=r"length='mean' resamples whole sequences, and a stream .*\(length=None\)"):
+    with pytest.raises(
+        ValueError, match=r"length='mean' resamples whole sequences, but the length of a stream .*\(length=None\)"
+    ):
         ENCODERS[name](length="mean").fit(ragged()).stream()
 
 

@@ -120,7 +120,7 @@ def test_a_collapsed_encoder_whose_loss_is_that_of_guessing_is_found_out(kind):
     with pytest.warns(NotLearnedWarning, match="labels or partners shuffled, which is chance") as seen:
         warn_if_not_learned(history, objective)
     if kind == "softmax":
-        assert f"what it learned from is {np.log(11):.3g}" in str(seen[0].message)
+        assert f"the training data is {np.log(11):.3g}" in str(seen[0].message)
 
 
 def test_precision_with_shuffled_labels_is_that_of_a_loop():

@@ -124,7 +124,7 @@ class ItemEncoder(SelfSupervisedEncoder):
         if expected is not None and frame != expected:
             raise ValueError(
                 f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
-                f"resize {self._item_kind[0]}s of another size first, and "
+                f"resize {self._item_kind[0]}s of another size first; "
                 f"{self._layout_hint(name)}"
             )
 
