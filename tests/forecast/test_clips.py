@@ -63,7 +63,7 @@ def test_clips_that_are_all_too_short_cannot_be_learned_from(tmp_path) -> None:
 def test_pictures_of_0_to_255_are_learned_with_a_warning_that_says_how_to_scale(dtype) -> None:
     bytes_ = tl.Sequences(DIGITS.pad().values.astype(dtype))
     with pytest.warns(
-        UserWarning, match=r"whole numbers from 0 to 2\d\d: SRVP .*divide X by 255, so that all lies in \[0, 1\]"
+        UserWarning, match=r"whole numbers from 0 to 2\d\d: SRVP .*divide X by 255, so that all values lie in \[0, 1\]"
     ):
         fitted = model().fit(bytes_)
     assert not fitted.uses_sigmoid_

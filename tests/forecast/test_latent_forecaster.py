@@ -284,7 +284,7 @@ def test_a_training_that_diverges_stops_and_says_so():
             {"codec": codecs.Sprites()},
             r"codec=Sprites\(.*: expected one of 'auto', 'perceptron', 'dcgan', 'vgg', 'resnet'",
         ),
-        ({"maps": True, "solver": "gru"}, "maps=True needs convolutions to move maps, and solver='gru' moves vectors"),
+        ({"maps": True, "solver": "gru"}, "maps=True needs convolutional dynamics, and solver='gru' moves vectors"),
         ({"codec": "vgg"}, r"codec='vgg' is for images, and X has frames of shape \(2,\)"),
         ({"blocks": 10**9}, "blocks=1000000000: expected at most 1024"),
         ({"betas": (0.9, 1.0)}, "betas=.*: expected two numbers of at least 0 and below 1"),

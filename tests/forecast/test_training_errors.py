@@ -148,7 +148,7 @@ def test_what_is_only_learned_by_heart_is_told_of_too(swings, monkeypatch):
     monkeypatch.setattr("timelike.forecast.training_errors.measure_training_errors", errors)
     words = said(separation(validation=0.2, max_steps=50, **SEPARATION), swings)
     assert asked == [20, 5]
-    assert "windows held out its error is 2 standard deviations" in words
+    assert "windows of held-out sequences its error is 2 standard deviations" in words
 
 
 def test_warnings_come_from_the_line_that_fits(swings):
