@@ -4,7 +4,11 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
-from ._exports import package_names as _package_names, top_level_names as _top_level_names
+from ._exports import (
+    import_public as _import_public,
+    package_names as _package_names,
+    top_level_names as _top_level_names,
+)
 
 if _typing.TYPE_CHECKING:  # for type checkers; at run time each package declares its names at the top
     from . import (
@@ -82,7 +86,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name for one th
 
     def __getattr__(name: str) -> _typing.Any:
         if name in _listed_modules():
-            return _import_module(f".{name}", __name__)
+            return _import_public(f"{__name__}.{name}", f"{__name__}.{name}")
         if name == "__all__":
             return [*sorted(_top_level_names()), *_listed_modules()]
         homes = {} if name.startswith("_") else _top_level_names()

@@ -90,8 +90,20 @@ def _is_package(module: str) -> bool:
 
 
 def _load_name(package: str, home: str, name: str) -> Any:
-    module = import_module(home)
+    module = import_public(home, f"{package}.{name}")
     return module if home == f"{package}.{name}" else getattr(module, name)
+
+
+def import_public(module: str, name: str) -> Any:
+    """The module of a public name, or an error which says that the name needs an extra."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        from .core.extras import is_extra, missing_extra
+
+        if not is_extra(error) or error.msg.startswith("timelike."):  # or a name inside has said so already
+            raise
+        raise missing_extra(error, name) from None
 
 
 def _read_exports(package: str) -> dict[str, str]:

@@ -1,5 +1,10 @@
 """The torch modules of the library, in one place."""
 
+# ruff: noqa: E402 - first, so that the error names the extra
+from .core.extras import import_extra
+
+import_extra("torch", "timelike.nn")
+
 from .align.layers import (
     DILATE,
     OPW,

@@ -13,7 +13,6 @@ from ..models import components, options, schema
 from ..sequences import Sequences
 from ..train import Trained
 from .base import Encoder, Floats, Geometry, Stream
-from .causal.estimator import CausalEncoder
 from .onnx.graph import OnnxGraph, add_encoder
 
 
@@ -61,6 +60,8 @@ class CombinedEncoder(Encoder):
 
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
+        from .causal.estimator import CausalEncoder
+
         return {"encoders": [CausalEncoder(n_negatives=k, **CausalEncoder._test_parameters()) for k in (1, 2)]}
 
     def fit(self, X: Any, y: Any = None) -> Self:

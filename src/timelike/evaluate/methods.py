@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,8 @@ from sklearn.utils import get_tags
 
 from ..align import Metric, metric_names
 from ..align.dtw import WarpingDistance
+from ..core.extras import is_installed
+from ..core.warnings import find_stack_level
 from ..encode import Encoder
 from ..models import components, registry
 from ..prepare import Interpolate, Resample
@@ -125,6 +128,7 @@ DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # without learned metrics,
     "T-Loss + ridge": lambda: _find_class("EmbeddingRegressor")(_find_class("CausalEncoder")()),
 }
 
+_TRAINED_METHODS = ("T-Loss + head", "T-Loss + ridge", "SiameseGRU", "Prototypes", "CoupledGRU", "TAP")  # with torch
 
 _RESAMPLED_SUFFIX = ", resampled"
 """Suffix of a name: all sequences are resampled to the median length of the training part."""
@@ -167,6 +171,13 @@ def _entries_by_name(methods: Any, numeric: bool, X: Sequences) -> dict[str, Met
 def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
     """Names of the default methods; if lengths differ, also of methods on resampled sequences."""
     names = list(DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS)
+    if not is_installed("torch"):
+        trained = ", ".join(name for name in names if name in _TRAINED_METHODS)
+        names = [name for name in names if name not in _TRAINED_METHODS]
+        warnings.warn(
+            f'compare() leaves out {trained}, which need torch: pip install "timelike[learn]"',
+            stacklevel=find_stack_level(),
+        )
     if not ragged:
         return names
     ragged_names = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
