@@ -30,7 +30,7 @@ def test_it_tells_kinds_of_series_apart_that_it_was_never_told(waves):
 
 def test_steps_follow_the_paper_in_its_preset_unless_given(ragged, monkeypatch):
     asked = []
-    monkeypatch.setattr(train.base, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
+    monkeypatch.setattr("timelike.train.loop.fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
     for n_negatives in (1, 5, 10, 20):
         tl.CausalEncoder.preset("thesis", n_negatives=n_negatives).fit(ragged)
     assert asked == [1500, 1500, 2000, 2000]
@@ -81,7 +81,7 @@ def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_ter
     seen = []
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     monkeypatch.setattr(
-        train.base, "fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
+        "timelike.train.loop.fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
     )
     thesis = tl.CausalEncoder.preset("thesis")
     steps = (2 << 30) / (120 * 4 * (10 * 3 * 40 + 4 * 160))  # that 2 GiB hold, of 120 crops

@@ -219,7 +219,7 @@ def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path
 )
 def test_steps_follow_the_size_of_the_data_unless_given(count, length, expected, monkeypatch):
     asked = []
-    monkeypatch.setattr(train.base, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
+    monkeypatch.setattr("timelike.train.loop.fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
     data = np.zeros((count, length, 1), np.float32)
     for max_steps in (None, 7):
         tl.CausalEncoder(channels=1, depth=1, vectors="raw", max_steps=max_steps).fit(data)
@@ -245,7 +245,7 @@ def test_the_thesis_is_a_preset_in_which_options_may_change():
 def test_other_networks_take_a_few_crops_at_a_time_where_memory_is_short(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        train.base, "fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
+        "timelike.train.loop.fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
     )
     cells, long = tl.RecurrentEncoder(hidden=64, n_layers=1, vectors="raw"), np.zeros((1, 8000, 1), np.float32)
     cells.fit(long)  # 120 crops with 10 kB or more for each of their steps, if nothing bounds them

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 import timelike as tl
 from timelike.metric.objectives import supervised
-from timelike.train import DivergenceError, base as trained_base
+from timelike.train import DivergenceError, loop as training_loop
 from toys import MAKERS, turning
 
 SHORT = {"max_epochs": 2}
@@ -59,7 +59,7 @@ def test_a_fit_that_fails_leaves_everything_as_it_was(name, train, monkeypatch):
     def stop(*args, **kwargs):
         raise RuntimeError("no")
 
-    monkeypatch.setattr("timelike.train.base.fit", stop)
+    monkeypatch.setattr("timelike.train.loop.fit", stop)
     with pytest.raises(RuntimeError):
         metric.fit(np.zeros((6, 5, 1)), [0, 1] * 3)
     assert vars(metric) == before
@@ -277,13 +277,14 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
         fits.append(len(fits))
         return begin(*args, **kwargs)
 
-    plain, begin = supervised.ValidatedSupervisedObjective.loss, trained_base.fit
+    plain, begin = supervised.ValidatedSupervisedObjective.loss, training_loop.fit
     monkeypatch.setattr(
         "timelike.core.interrupts._DOUBLE_PRESS_SECONDS", 300.0
     )  # seconds between two presses, on however busy a machine
+    monkeypatch.setattr("timelike.core.interrupts._last_interrupt", -math.inf)  # another test may have pressed it
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "pressed", None, raising=False)
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
-    monkeypatch.setattr(trained_base, "fit", counted)
+    monkeypatch.setattr(training_loop, "fit", counted)
     with (
         pytest.warns(UserWarning, match="press it twice to stop the calling program too"),
         pytest.raises(KeyboardInterrupt),
