@@ -308,7 +308,7 @@ def test_metrics_that_differ_are_unequal_and_print_their_options():
     assert hash(tl.SoftDTW(gamma=2.0)) == hash(tl.SoftDTW(gamma=2.0))
 
 
-@pytest.mark.skipif(not is_native_enabled(), reason="the torch executor needs torch")
+@pytest.mark.skipif(not is_native_enabled(), reason="the fallback needs torch")
 def test_the_metric_does_not_import_torch():
     program = (
         "import sys, timelike as tl; m = tl.SoftDTW(); m.pairwise([[0., 1.], [1., 2.]]); m.align([0., 1.], [1., 2.]);"

@@ -1,4 +1,4 @@
-"""The compiled kernels: every rule on every instruction set against the torch executor and the naive references."""
+"""The compiled kernels: every rule on every instruction set against the fallback and the naive references."""
 
 import re
 from dataclasses import replace

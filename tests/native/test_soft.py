@@ -1,4 +1,4 @@
-"""Soft-DTW over matrices of costs: every instruction set and the torch executor against the sum over all paths."""
+"""Soft-DTW over matrices of costs: every instruction set and the fallback against the sum over all paths."""
 
 import numpy as np
 import pytest

@@ -79,7 +79,7 @@ def _build_page(runs: list[DemoRun]) -> Page:
     from ..report import Page, sections
 
     executor = (
-        f"compiled kernels ({native.isa()})" if native.is_native_enabled() else "the torch executor (no kernels here)"
+        f"compiled kernels ({native.isa()})" if native.is_native_enabled() else "the fallback (no kernels here, slower)"
     )
     page = Page("timelike demo", lead=f"timelike {__version__}, distances by {executor} on {native.cpu_count()} cores.")
     page.add(
