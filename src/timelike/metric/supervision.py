@@ -92,7 +92,7 @@ class Labels(Supervision):
 
     Examples
     --------
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> tl.TAP().set_params(supervision__augment=True).supervision
     Labels(dual=True, joint=True, augment=True, consistency=None)
     """
