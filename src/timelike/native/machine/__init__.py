@@ -58,7 +58,8 @@ def use_kernels() -> bool:
         _warned.append(True)
         warnings.warn(
             "timelike runs on its fallback (same numbers, 6 to 200 times slower), because this installation has no "
-            "compiled kernels: install a C++17 compiler (g++ or clang++), then pip install --force-reinstall --no-deps timelike",
+            "compiled kernels: install a C++17 compiler (g++ or clang++), then pip install --force-reinstall --no-deps "
+            "timelike",
             RuntimeWarning,
             stacklevel=find_stack_level(),
         )
