@@ -1,6 +1,6 @@
 """The build backend: scikit-build-core, told whether timelike would run without its compiled kernels.
 
-Without kernels everything runs on torch. So where they cannot be compiled, a pure Python wheel is made only if torch is
+Without kernels some methods need torch. Where they cannot be compiled, a pure Python wheel is made only if torch is
 installed where timelike will be, or if TIMELIKE_FALLBACK=1 says that it will be; otherwise the build fails and says
 what to do (`overrides` in pyproject.toml). pip builds in an environment of its own, from which nothing of the target
 can be imported; but it is the target's interpreter, which knows its folders.

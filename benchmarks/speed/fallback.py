@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +62,14 @@ def band_cells(metric: Any, data: tl.Sequences) -> int:
     return total
 
 
+def _ragged_pairs(metric: Any) -> Job:
+    return all_pairs(metric, ragged(40, 3))
+
+
+def _apply_to_made(apply: Callable[[Any], Job], make: Callable[[], Any]) -> Job:
+    return apply(make())
+
+
 def all_pairs(metric: Any, data: tl.Sequences, *, tolerance: float = 1e-9, has_bar: bool = False) -> Job:
     return Job(lambda: metric.pairwise(data, n_jobs=1), band_cells(metric, data), tolerance, has_bar)
 
@@ -79,7 +88,7 @@ def elastic_jobs() -> dict[str, Callable[[], Job]]:
         "DTW, 3 channels, missing values": lambda: all_pairs(tl.DTW(missing="ignore"), missing),
     }
     for metric in (tl.DDTW(), tl.WDTW(), tl.ADTW(), tl.ERP(), tl.EDR(), tl.LCSS(), tl.MSM(), tl.TWE()):
-        jobs[f"{type(metric).__name__}, 3 channels"] = lambda metric=metric: all_pairs(metric, ragged(40, 3))
+        jobs[f"{type(metric).__name__}, 3 channels"] = partial(_ragged_pairs, metric)
     jobs["DTW, short and long, 200 sequences"] = lambda: all_pairs(tl.DTW(), ragged(200, 1, longest=60), has_bar=True)
     jobs["DTW, the path of one pair"] = _path_job
     return jobs
@@ -166,8 +175,8 @@ def network_jobs() -> dict[str, Callable[[], Job]]:
     jobs: dict[str, Callable[[], Job]] = {}
     for name, make in makers.items():
         verb, apply = ("encode", encoding) if name.endswith("Encoder") else ("pairwise", distances)
-        jobs[f"{name}, {verb}"] = lambda make=make, apply=apply: apply(make())
-        jobs[f"{name}, 5 steps of fit"] = lambda make=make: training(make)
+        jobs[f"{name}, {verb}"] = partial(_apply_to_made, apply, make)
+        jobs[f"{name}, 5 steps of fit"] = partial(training, make)
     return jobs
 
 

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
 
+from .core.extras import is_missing_extra, missing_extra
+
 _INTERNAL = ("cli", "core")  # the command line, and what the other packages share: not part of the public API
 
 
@@ -99,11 +101,9 @@ def import_public(module: str, name: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        from .core.extras import is_extra, missing_extra
-
-        if not is_extra(error) or error.msg.startswith("timelike."):  # or a name inside has said so already
+        if not is_missing_extra(error):
             raise
-        raise missing_extra(error, name) from None
+        raise missing_extra(error, name) from error
 
 
 def _read_exports(package: str) -> dict[str, str]:

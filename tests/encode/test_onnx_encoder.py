@@ -527,7 +527,7 @@ def test_types_and_outputs_that_are_no_vectors_are_refused(tmp_path):
     with pytest.raises(
         ValueError, match=r"output 'y' .*has shape \(1, 2\) for 2 sequences: expected \(item, feature\)"
     ):
-        tl.encode.OnnxEncoder(mixed).encode(X[[0, 6]])
+        tl.encode.OnnxEncoder(mixed, batch_size=2).encode(X[[0, 6]])
 
 
 def test_sequences_that_the_model_fails_on_are_named(tmp_path):
@@ -601,3 +601,29 @@ def test_a_trained_network_is_run_saved_and_loaded_without_torch(tmp_path):
         [sys.executable, "-c", WITHOUT_TORCH, *given], capture_output=True, text=True, check=False, timeout=300
     )
     assert found.returncode == 0, found.stderr[-3000:]
+
+
+def test_a_mistyped_file_is_not_replaced_by_the_model_of_before(file, tmp_path):
+    X = ragged_series()
+    encoder = tl.encode.OnnxEncoder(file).fit(X)
+    with pytest.raises((FileNotFoundError, ValueError), match="absent"):
+        encoder.set_params(file=tmp_path / "absent.onnx").fit(X)
+    np.testing.assert_array_equal(encoder.set_params(file=file).encode(X), tl.encode.OnnxEncoder(file).encode(X))
+
+
+def test_vectors_of_steps_are_refused_for_one_sequence_too(tmp_path):
+    """A model (item · time, feature) has no pooling; one sequence of it looks like one long vector."""
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Reshape", ["x", "shape"], ["rows"])],
+        "steps",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", "t", 2])],
+        [onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["m", 2])],
+        [onnx.numpy_helper.from_array(np.array([-1, 2]), "shape")],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    path = tmp_path / "steps.onnx"
+    onnx.save(model, str(path))
+    with pytest.raises(ValueError, match="a row for each"):
+        tl.encode.OnnxEncoder(path).fit(np.zeros((3, 4, 2)))
+    with pytest.raises(ValueError, match="a row for each"):
+        tl.encode.OnnxEncoder(path).encode(np.zeros((1, 4, 2)))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import timelike as tl
 from naive import elastic, soft_dtw as naive
 from timelike.native import PackedSequences, WarpingBand, is_native_enabled, soft
 from timelike.native.soft import fallback
@@ -195,3 +196,13 @@ def test_a_pair_of_the_fallback_has_the_same_bits_whatever_else_is_in_the_batch(
         alone = fallback.gradients(how, one, two, scales[p : p + 1])
         for found, all_of_them, side in zip(alone, gradients, (x, y), strict=True):
             np.testing.assert_array_equal(found, all_of_them[side.starts[p] : side.starts[p] + side.lengths[p]])
+
+
+def test_the_fallback_has_the_same_bits_for_a_pair_in_either_order(monkeypatch):
+    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
+    rng = np.random.default_rng(3)
+    X = tl.Sequences([rng.normal(size=(n, 2)).round(1) for n in (1, 4, 4, 7, 9)])
+    table = tl.SoftDTW(gamma=0.3).pairwise(X)
+    for i in range(len(X)):
+        for j in range(len(X)):
+            assert tl.SoftDTW(gamma=0.3).pairwise(X[[i]], X[[j]])[0, 0] == table[i, j]

@@ -13,7 +13,6 @@ _EXTRAS = {  # the extra that brings a package
     "pytorch_metric_learning": "metric-losses",
     "torchdiffeq": "ode",
     "av": "video",
-    "torchmetrics": "video",
     "xarray": "grids",
     "h5netcdf": "grids",
     "pyarrow": "parquet",
@@ -24,8 +23,12 @@ _EXTRAS = {  # the extra that brings a package
 _DISTRIBUTIONS = {"ot": "POT", "av": "PyAV", "lightning_fabric": "lightning-fabric"}  # known by another name
 
 
+class MissingExtraError(ModuleNotFoundError):
+    """A package is missing that an extra of timelike brings; the message names both."""
+
+
 def import_extra(module: str, user: str, otherwise: str = "") -> Any:
-    """The module, or a ModuleNotFoundError which says that `user` needs it and which extra brings it.
+    """The module, or a MissingExtraError which says that `user` needs it and which extra brings it.
 
     >>> import_extra("json", "This example").dumps([1])
     '[1]'
@@ -33,9 +36,9 @@ def import_extra(module: str, user: str, otherwise: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if not is_extra(error):
+        if not is_missing_extra(error):
             raise
-        raise missing_extra(error, user, otherwise) from None
+        raise missing_extra(error, user, otherwise) from error
 
 
 def is_installed(module: str) -> bool:
@@ -50,24 +53,23 @@ def is_installed(module: str) -> bool:
         return False
 
 
-def is_extra(error: ImportError) -> bool:
-    """Whether the module that an import did not find comes with an extra of timelike."""
-    return _package(error) in _EXTRAS
+def is_missing_extra(error: ImportError) -> bool:
+    """Whether an import failed because a package of an extra is not installed, and nothing has said so yet.
+
+    A package that is there and lacks one of its own modules is broken, which installing an extra would not mend.
+    """
+    return error.name in _EXTRAS and not isinstance(error, MissingExtraError)
 
 
-def missing_extra(error: ImportError, user: str, otherwise: str = "") -> ModuleNotFoundError:
+def missing_extra(error: ImportError, user: str, otherwise: str = "") -> MissingExtraError:
     """The error that names the extra; its `name` is the package that is missing.
 
     >>> raise missing_extra(ModuleNotFoundError("", name="torch"), "timelike.TAP")
     Traceback (most recent call last):
         ...
-    ModuleNotFoundError: timelike.TAP needs torch: pip install "timelike[learn]"
+    timelike.core.extras.MissingExtraError: timelike.TAP needs torch: pip install "timelike[learn]"
     """
-    package = _package(error)
+    package = error.name or ""
     remedy = f'pip install "timelike[{_EXTRAS[package]}]"'
     shown = _DISTRIBUTIONS.get(package, package.replace("_", "-"))
-    return ModuleNotFoundError(f"{user} needs {shown}: {remedy}{otherwise}", name=package)
-
-
-def _package(error: ImportError) -> str:
-    return (error.name or "").partition(".")[0]
+    return MissingExtraError(f"{user} needs {shown}: {remedy}{otherwise}", name=package)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ class CosineScorer(BlockwiseSearch):
 
     def __init__(self, scale: float, bias: float) -> None:
         self.scale, self.bias = scale, bias
+
+    @classmethod
+    def from_weights(cls, log_scale: Any, bias: Any) -> CosineScorer:
+        """From the weights of `CosineSimilarity`; exp in double precision: float32 differs in torch and NumPy."""
+        return cls(math.exp(float(log_scale)), float(bias))
 
     def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """S of every row of u and every row of v: in double precision, then rounded to that of u and v."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from ..core.extras import is_installed
+from ..core.extras import import_extra, is_installed
 from ..core.parameters import check_bool, check_float, check_int, format_value, store_parameters
 from ..core.validation.conversion import is_torch_module
 from ..models import Model, components, options, schema
@@ -678,9 +678,10 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         `classes`, as JSON. Classes that are enrolled later are not included. The encoders must have a graph (see
         `Encoder.export_onnx`). Needs the extra `onnx`.
         """
+        self._require_fitted()
+        import_extra("torch", "Prototypes.export_onnx")
         from .onnx_graph import write_onnx
 
-        self._require_fitted()
         write_onnx(self, path)
 
     # --- vectors and their scores ------------------------------------------------------------------------------------

@@ -94,7 +94,8 @@ class OnnxEncoder(Encoder):
         Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
         For a model that takes one number of steps alone.
     batch_size : int
-        How many sequences of one length are run together, at most.
+        How many sequences of one length are run together, at most. More than one is faster for some models, but the
+        last bits of a vector may then depend on the other sequences.
     geometry : {"euclidean", "cosine"}
         How vectors are compared: by ‖u − v‖, or by their directions.
 
@@ -142,7 +143,7 @@ class OnnxEncoder(Encoder):
         output_name: str | None = None,
         standardize: bool = False,
         length: Length = None,
-        batch_size: int = 32,
+        batch_size: int = 1,
         geometry: Geometry = "euclidean",
     ) -> None:
         store_parameters(self, locals())
@@ -155,10 +156,12 @@ class OnnxEncoder(Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the model, and check that it takes sequences like X; what is learned is the standardization, if any."""
         kept: OnnxModel | None = getattr(self, "model_", None)
+        is_same_file = getattr(self, "_fitted_parameters", {}).get("file") == self.file
         with self._atomic_fit():
             self._refuse_options()
             # one that was loaded from a folder has its model, and perhaps no file any more
-            self.model_ = kept if kept is not None and not Path(self.file).exists() else self._read_file()
+            is_kept = kept is not None and is_same_file and not Path(self.file).exists()
+            self.model_ = kept if is_kept else self._read_file()
             self._find_signature(self.model_)
             sequences = self._validate_fit_input(X)
             if self.standardize:
@@ -234,7 +237,8 @@ class OnnxEncoder(Encoder):
                 f"(length={steps} resamples), or another layout than {self.layout!r}"
             ) from error
         rows = len(filled) if "n" in self.layout else 1
-        if found.size % rows or (rows > 1 and (found.ndim == 0 or found.shape[0] != rows)):
+        has_item_axis = "n" in self.layout and fixed != 1  # else the output may be one vector (feature,)
+        if found.size % rows or (has_item_axis and found.shape[:1] != (rows,)):
             raise ValueError(
                 f"output {signature.output.name!r} of {self._source} has shape {found.shape} for "
                 f"{format_count(rows, 'sequence')}: expected (item, feature), a row for each"

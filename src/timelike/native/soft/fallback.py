@@ -185,9 +185,9 @@ class _SoftTotals(elastic.Wavefront):
         super().write_minimum(totals, best)
         np.minimum(best, self._largest, out=best)  # inf − inf is not a number
         np.maximum(best, -self._largest, out=best)
-        weight = self._weight(best, totals.corner)
-        weight += self._weight(best, totals.above)
-        weight += self._weight(best, totals.left)
+        weight = self._weight(best, totals.above)
+        weight += self._weight(best, totals.left)  # these two first: a pair has the same bits in either order
+        weight += self._weight(best, totals.corner)
         np.log(weight, out=weight)
         weight *= self._gamma
         best -= weight
