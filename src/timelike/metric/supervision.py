@@ -93,7 +93,7 @@ class Labels(Supervision):
     Examples
     --------
     >>> import timelike as tl
-    >>> tl.TAP().set_params(supervision__augment=True).supervision
+    >>> tl.TAP().set_params(supervision__augment=True).supervision  # needs: timelike[learn]
     Labels(dual=True, joint=True, augment=True, consistency=None)
     """
 
