@@ -27,6 +27,16 @@ class CosineScorer(BlockwiseSearch):
     def __init__(self, scale: float, bias: float) -> None:
         self.scale, self.bias = scale, bias
 
+    @classmethod
+    def from_weights(cls, log_scale: NDArray[Any], bias: NDArray[Any]) -> CosineScorer:
+        """With the weights of a `CosineSimilarity`, log s and b.
+
+        In float32 torch and NumPy round exp differently: s is computed in double precision and then rounded, so that a
+        saved model has the same scores with and without torch.
+        """
+        scale = np.exp(log_scale.astype(np.float64)).astype(log_scale.dtype)
+        return cls(float(scale), float(bias))
+
     def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """S of every row of u and every row of v: in double precision, then rounded to that of u and v."""
         similarities = self.scale * cosine_matrix(u, v) + self.bias

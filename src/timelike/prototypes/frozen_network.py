@@ -24,8 +24,7 @@ class FrozenNetwork:
 
     def __init__(self, weights: Mapping[str, NDArray[Any]], dense: DenseHead | None) -> None:
         self.weights, self._head = dict(weights), dense
-        scale = float(np.exp(weights["similarity.log_scale"]))
-        self.similarity = CosineScorer(scale, float(weights["similarity.bias"]))
+        self.similarity = CosineScorer.from_weights(weights["similarity.log_scale"], weights["similarity.bias"])
 
     @classmethod
     def from_weights(cls, weights: Any, n_features: int, n_classes: int, *, dense: DenseHead | None) -> FrozenNetwork:
