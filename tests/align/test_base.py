@@ -6,7 +6,6 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-import torch
 from joblib._parallel_backends import ThreadingBackend
 
 import timelike as tl
@@ -14,6 +13,7 @@ from timelike.align import alignment, distance_matrix, gdtw
 from timelike.core import memory
 
 RNG = np.random.default_rng(0)
+EXACT = pytest.param(tl.OT(), id="OT()", marks=pytest.mark.transport)
 
 
 class PretendedCluster(ThreadingBackend):
@@ -52,6 +52,7 @@ def test_what_a_cluster_has_computed_is_not_computed_again(monkeypatch):
     assert sorted(sizes) == [4, 8, 8, 16, 16, 16]  # tiles on and above the diagonal of 4 + 4 + 2 sequences
 
 
+@pytest.mark.transport
 @pytest.mark.parametrize("itself", [True, False])
 def test_progress_of_transport_counts_every_row(itself):
     x, y = (tl.Sequences(RNG.standard_normal((n, 5, 1))) for n in (6, 4))
@@ -104,7 +105,7 @@ def test_a_warp_between_two_steps_mixes_them():
     "metric",
     [
         *(tl.DTW(), tl.DDTW(), tl.WDTW(), tl.ADTW(), tl.ERP(), tl.MSM(), tl.TWE(), tl.EDR(), tl.EDR(normalize=True)),
-        *(tl.LCSS(), tl.SoftDTW(), tl.OT(), tl.Sinkhorn(), tl.OPW(), tl.align.TCOT(), tl.GDTW()),
+        *(tl.LCSS(), tl.SoftDTW(), EXACT, tl.Sinkhorn(), tl.OPW(), tl.align.TCOT(), tl.GDTW()),
     ],
     ids=repr,
 )
@@ -132,7 +133,10 @@ def test_a_warp_a_little_beyond_its_ends_takes_no_more_than_all_of_a_step():
     assert warp.weights.tolist() == [[1, 0, 0], [0, 0, 1]]
 
 
+@pytest.mark.learn
 def test_of_several_plans_the_worst_is_named():
+    import torch
+
     x = torch.tensor([[[0.0], [0.0]], [[0.0], [1.0]], [[0.0], [30.0]]], dtype=torch.float64)
     y = torch.tensor([[[0.0], [0.0]], [[0.2], [0.9]], [[0.5], [29.0]]], dtype=torch.float64)
     layer = tl.nn.Sinkhorn(regularization=0.1, max_iter=1)

@@ -56,12 +56,15 @@ def test_a_gallery_gives_the_bits_of_the_metric(metric, monkeypatch):
     assert_same(ready.neighbors(TEST, k=3), whole)
 
 
-def test_an_encoder_sees_candidates_once(monkeypatch):
-    encoder = tl.CausalEncoder(n_features=6, channels=4, depth=2, max_steps=2, random_state=0).fit(TRAIN)
+@pytest.mark.parametrize("name", ["Rocket", pytest.param("CausalEncoder", marks=pytest.mark.learn)])
+def test_an_encoder_sees_candidates_once(name, monkeypatch):
+    kind = getattr(tl, name)
+    small = {"channels": 4, "depth": 2, "max_steps": 2} if name == "CausalEncoder" else {}
+    encoder = kind(n_features=6, random_state=0, **small).fit(TRAIN)
     candidates, seen = np.array([[3, 1, 4], [1, 5, 9], [3, 5, 1]]), []
-    real = tl.CausalEncoder._encode
+    real = kind._encode
     ready = encoder.prepare_gallery(TRAIN)
-    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s, n: seen.append(len(s)) or real(self, s, n))
+    monkeypatch.setattr(kind, "_encode", lambda self, s, n: seen.append(len(s)) or real(self, s, n))
     found = encoder.neighbors(TRAIN, TEST[:3], k=2, among=candidates)
     assert sorted(seen) == [3, 5]
     assert_same(ready.neighbors(TEST[:3], k=2, among=candidates), found)
@@ -154,11 +157,14 @@ def test_what_cannot_leave_itself_out_is_refused(queries, options, words):
         tl.DTW().neighbors(TRAIN, queries, **options)
 
 
-KINDS = sorted(metric_names.metrics_by_name().items())
+KINDS = [
+    pytest.param(kind, id=name, marks=[pytest.mark.transport] if name == "ot" else [])
+    for name, kind in sorted(metric_names.metrics_by_name().items())
+]
 
 
 @pytest.mark.parametrize(("dtype", "large"), [(np.float64, 1e200), (np.float32, 1e30)])
-@pytest.mark.parametrize("kind", [kind for _, kind in KINDS], ids=[name for name, _ in KINDS])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_a_neighbour_at_infinite_distance_is_refused_as_pairwise_refuses_it(kind, dtype, large, channels):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from scipy.optimize import minimize
 
 import timelike as tl
@@ -209,7 +208,10 @@ class TestVectorsOverTime:
         assert (slopes <= high + 1e-8).all()
         assert slopes.max() > 1.2
 
+    @pytest.mark.learn
     def test_the_layer_finds_the_same(self):
+        import torch
+
         band = np.arange(9) - 1.5, np.arange(9) + 1.5
         found = tl.GDTW(regularization=0.01, bounds=band).align(self.x, self.y)
         x, y = (torch.tensor(side)[None, :, None] for side in (self.x, self.y))

@@ -37,6 +37,7 @@ def test_the_curves_are_the_means_of_a_plain_loop(metric):
     np.testing.assert_allclose(found.margin, (expected["negative"] - expected["positive"]).mean(0), rtol=1e-9)
 
 
+@pytest.mark.learn
 def test_a_learned_metric_has_it_too():
     sequences, labels = steps()
     metric = tl.CoupledGRU(hidden=3, trainer=tl.Trainer(max_epochs=1), random_state=0).fit(

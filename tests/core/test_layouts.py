@@ -40,8 +40,10 @@ def test_no_number_is_copied() -> None:
         assert np.shares_memory(tl.Sequences(block, layout=layout).values, block)
 
 
+@pytest.mark.learn
 def test_torch_tensors_of_images_are_taken() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     found = tl.Sequences(torch.tensor(IMAGES, dtype=torch.float32), layout="nchw")
     assert found.frame == (3, 8, 6)
     assert found.dtype == np.float32
@@ -76,7 +78,8 @@ def test_one_frame_survives_saving_and_selecting(tmp_path) -> None:
          r'layout=\'nhwc\': expected "ntc" .*"nc" vectors .* or "nchw" images \(item, channel, height, width\)'),
         (lambda: tl.Sequences(VECTORS, layout=["nc"]), ValueError, "layout="),
         (lambda: tl.Sequences(VECTORS, layout="nc").to_list(layout="nc"), ValueError, "layout='nc'"),
-        (lambda: tl.encode.FrameEncoder().fit(IMAGES), ValueError, r"frames of shape \(8, 6\).*layout=\"nchw\""),
+        pytest.param(lambda: tl.encode.FrameEncoder().fit(IMAGES), ValueError,
+                     r"frames of shape \(8, 6\).*layout=\"nchw\"", marks=pytest.mark.learn),
     ],
 )  # fmt: skip
 def test_what_is_no_image_or_vector_is_refused_in_words(call, error, words) -> None:

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import torch
 
 import timelike as tl
 from timelike.core import threads
+from timelike.core.extras import is_installed
 from timelike.core.threads import check_n_jobs
 from timelike.native import cpu_count, thread_count
 from timelike.train.torch_threads import torch_threads
@@ -21,7 +21,8 @@ def eight(monkeypatch):
     """A machine of eight processors, on which nobody has asked for fewer."""
     monkeypatch.setattr(threads, "cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    if is_installed("torch"):
+        monkeypatch.setattr("torch.get_num_threads", lambda: 8)
 
 
 @pytest.mark.parametrize(("said", "expected"), [("3", 3), (" 2,4", 2), ("64", 8), ("", 8), ("many", 8), ("0", 8)])
@@ -30,8 +31,9 @@ def test_omp_num_threads_is_heard_where_it_is_a_number(eight, monkeypatch, said,
     assert thread_count() == check_n_jobs(None) == expected
 
 
+@pytest.mark.learn
 def test_a_number_that_torch_was_lowered_to_holds_everywhere(eight, monkeypatch):
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr("torch.get_num_threads", lambda: 2)
     assert check_n_jobs(None) == 2
     assert check_n_jobs(5) == 5  # who asks for a number gets it
     monkeypatch.delitem(sys.modules, "torch")
@@ -111,7 +113,10 @@ def test_a_share_of_a_processor_counts_as_one_and_never_more_than_there_are(monk
     assert cpu_count() == expected
 
 
+@pytest.mark.learn
 def test_a_training_takes_no_more_threads_than_the_process_may_use(monkeypatch):
+    import torch
+
     before = torch.get_num_threads()
     monkeypatch.setattr(tl.native, "thread_count", lambda: 1)
     seen, forward = [], tl.encode.CausalNetwork.forward
@@ -127,10 +132,14 @@ def test_a_training_takes_no_more_threads_than_the_process_may_use(monkeypatch):
         torch.set_num_threads(before)
 
 
-def test_distances_and_vectors_are_the_same_however_many_threads_there_are(monkeypatch):
+@pytest.mark.parametrize("kind", ["rocket", pytest.param("causal", marks=pytest.mark.learn)])
+def test_distances_and_vectors_are_the_same_however_many_threads_there_are(monkeypatch, kind):
     rng = np.random.default_rng(0)
     X = tl.Sequences([rng.standard_normal((n, 2)) for n in rng.integers(3, 40, 30)])
-    encoder = tl.CausalEncoder(n_features=8, channels=4, depth=3, max_steps=2, random_state=0).fit(X)
+    if kind == "rocket":
+        encoder = tl.Rocket(n_features=200, random_state=0).fit(X)
+    else:
+        encoder = tl.CausalEncoder(n_features=8, channels=4, depth=3, max_steps=2, random_state=0).fit(X)
     found = []
     monkeypatch.setattr(tl.native, "cpu_count", lambda: 4)
     for count in (1, 3):
@@ -142,7 +151,10 @@ def test_distances_and_vectors_are_the_same_however_many_threads_there_are(monke
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.learn
 def test_a_number_set_by_none_in_several_threads_is_put_back(monkeypatch):
+    import torch
+
     monkeypatch.setattr(tl.native, "thread_count", lambda: 1)
     before = torch.get_num_threads()
 

@@ -29,6 +29,14 @@ def waves():
     return tl.Sequences(np.sin(speed * time + rng.uniform(0, 6, (60, 1))), labels=labels)
 
 
+@pytest.fixture(params=["rocket", pytest.param("causal", marks=pytest.mark.learn)])
+def small_encoder(request):
+    """An encoder that is not fitted, for facts about what is built on encoders: they hold for any."""
+    if request.param == "rocket":
+        return tl.Rocket(n_features=SMALL["n_features"], random_state=0)
+    return tl.CausalEncoder(**SMALL)
+
+
 @pytest.fixture(params=["causal", "lstm", "gru", "frames", "combined"])
 def encoder_and_data(request, ragged, images):
     short = {name: SMALL[name] for name in ("n_features", "n_negatives", "max_steps", "random_state")}

@@ -13,6 +13,8 @@ from timelike import train
 from timelike.encode import crop_encoder
 from toys import CAUSAL as SMALL
 
+pytestmark = pytest.mark.learn
+
 FAST = SMALL | {"trainer": tl.Trainer(learning_rate=1e-2)}
 DIVERGENT = SMALL | {"trainer": tl.Trainer(learning_rate=1e20), "max_steps": 20}
 

@@ -7,6 +7,8 @@ import pytest
 
 from timelike import Trainer, encode
 
+pytestmark = pytest.mark.learn
+
 # Franceschi, Dieuleveut and Jaggi (2019), supplementary material S2: the same numbers for all of the UCR archive
 THESIS = {"n_features": 320, "channels": 40, "depth": 10, "reduced_size": 160, "kernel_size": 3}
 TRAINER = Trainer(batch_size=10, learning_rate=0.001, schedule="constant", validation=0.0)

@@ -19,10 +19,10 @@ def encoder(waves):
 @pytest.fixture
 def trainings(monkeypatch):
     """How often a training begins."""
-    from timelike.train import base
+    from timelike.train import loop
 
-    begun, fit = [], base.fit
-    monkeypatch.setattr(base, "fit", lambda *args, **options: begun.append(1) or fit(*args, **options))
+    begun, fit = [], loop.fit
+    monkeypatch.setattr(loop, "fit", lambda *args, **options: begun.append(1) or fit(*args, **options))
     return begun
 
 

@@ -19,13 +19,21 @@ def far():
     return tl.Sequences([rng.standard_normal((n, 2)) for n in (4, 11, 2)])
 
 
+@pytest.fixture(params=["rocket", pytest.param("causal", marks=pytest.mark.learn)])
+def made(request):
+    """What makes an encoder that compares as it is told."""
+    if request.param == "rocket":
+        return lambda how: tl.encode.CombinedEncoder([tl.Rocket(n_features=300, random_state=0)], geometry=how)
+    return lambda how: tl.CausalEncoder(geometry=how, **SMALL)
+
+
 def chordal(u, v):
     return np.sqrt(np.maximum(2 * cdist(u.astype(float), v.astype(float), "cosine"), 0))
 
 
 @pytest.mark.parametrize("combined", [False, True])
-def test_by_cosine_every_verb_takes_the_distance_of_directions(ragged, far, combined):
-    encoder = tl.CausalEncoder(geometry="cosine", **SMALL).fit(ragged)
+def test_by_cosine_every_verb_takes_the_distance_of_directions(ragged, far, combined, made):
+    encoder = made("cosine").fit(ragged)
     encoder = tl.encode.CombinedEncoder([encoder, encoder], geometry="cosine").fit(ragged) if combined else encoder
     expected = chordal(encoder.encode(far), encoder.encode(ragged))
     np.testing.assert_allclose(encoder.pairwise(far, ragged), expected, atol=1e-6)
@@ -35,8 +43,8 @@ def test_by_cosine_every_verb_takes_the_distance_of_directions(ragged, far, comb
         np.testing.assert_allclose(found.distances, np.sort(expected, axis=1)[:, :3], atol=1e-6)
 
 
-def test_both_geometries_compare_the_same_vectors_and_are_chosen_at_any_time(ragged, far, tmp_path):
-    encoder = tl.CausalEncoder(geometry="euclidean", **SMALL).fit(ragged)
+def test_both_geometries_compare_the_same_vectors_and_are_chosen_at_any_time(ragged, far, made, tmp_path):
+    encoder = made("euclidean").fit(ragged)
     vectors = encoder.encode(far).astype(float)
     np.testing.assert_allclose(encoder.pairwise(far), cdist(vectors, vectors), atol=1e-6)
     encoder.set_params(geometry="cosine").save(tmp_path / "model")
@@ -75,6 +83,7 @@ def test_an_encoder_without_the_option_compares_by_euclidean_distance():
     np.testing.assert_allclose(Means().fit(X).pairwise(X), [[0, 5, 5], [5, 0, 10], [5, 10, 0]])
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("kind", ["causal", "lstm", "frames"])
 @pytest.mark.parametrize("how", ["standardized", "whitened"])
 def test_spread_vectors_stream_save_and_do_not_mind_company(kind, how, ragged, images, tmp_path):
@@ -96,6 +105,7 @@ def test_spread_vectors_stream_save_and_do_not_mind_company(kind, how, ragged, i
     np.testing.assert_array_equal(tl.load_model(tmp_path / "model").encode(data), vectors)
 
 
+@pytest.mark.learn
 def test_standardized_vectors_have_deviation_one_where_they_change(waves):
     encoder = tl.CausalEncoder(vectors="standardized", **SMALL).fit(waves)
     np.testing.assert_allclose(encoder.encode(waves).std(axis=0), 1.0, rtol=1e-3)
@@ -122,6 +132,7 @@ def test_vectors_that_do_not_differ_are_only_centred(how, count):
     np.testing.assert_allclose(found, [[0, 1, 0]] * count)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("how", ["standardized", "whitened"])
 def test_what_is_exported_is_spread_too(how, ragged, tmp_path):
     runtime = pytest.importorskip("onnxruntime")

@@ -160,9 +160,9 @@ def test_vectors_are_turned_without_changing_lengths_and_angles():
 
 
 @pytest.mark.parametrize("head", ["auto", "ridge", "svm", "1nn", "logistic"])
-def test_a_classifier_answers_in_the_callers_words_and_comes_back_from_a_folder(head, waves, tmp_path):
+def test_a_classifier_answers_in_the_callers_words_and_comes_back_from_a_folder(head, waves, small_encoder, tmp_path):
     train, test = waves[:40], waves[40:]
-    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head=head).fit(train)
+    model = tl.EmbeddingClassifier(small_encoder, head=head).fit(train)
     assert set(model.predict(test)) <= {"slow", "fast"}
     assert model.score(test, test.labels) > 0.7
     model.save(tmp_path / "model")
@@ -174,18 +174,18 @@ def test_a_classifier_answers_in_the_callers_words_and_comes_back_from_a_folder(
 
 
 @pytest.mark.parametrize("head", ["ridge", "1nn"])
-def test_a_regressor_comes_back_from_a_folder(head, waves, tmp_path):
+def test_a_regressor_comes_back_from_a_folder(head, waves, small_encoder, tmp_path):
     speed = np.where(waves.labels == "slow", 0.3, 1.5)
-    model = tl.EmbeddingRegressor(tl.CausalEncoder(**SMALL), head=head).fit(waves, speed)
+    model = tl.EmbeddingRegressor(small_encoder, head=head).fit(waves, speed)
     assert model.score(waves, speed) > 0.5
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(tl.load_model(tmp_path / "model").predict(waves), model.predict(waves))
 
 
-def test_classes_come_back_in_the_dtype_they_had(waves, tmp_path):
+def test_classes_come_back_in_the_dtype_they_had(waves, small_encoder, tmp_path):
     big = np.where(waves.labels == "slow", 1, 2**63 + 5).astype(np.uint64)
     for number, labels in enumerate((big, (big == 1).astype(np.int8), waves.labels, big == 1)):
-        model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(waves, labels)
+        model = tl.EmbeddingClassifier(small_encoder, head="1nn").fit(waves, labels)
         model.save(tmp_path / f"{number}")
         found = tl.load_model(tmp_path / f"{number}").predict(waves)
         assert found.dtype == labels.dtype
@@ -193,10 +193,10 @@ def test_classes_come_back_in_the_dtype_they_had(waves, tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_features_that_only_differ_by_rounding_say_nothing():
+def test_features_that_only_differ_by_rounding_say_nothing(small_encoder):
     """Sequences that are all the same have vectors that differ in their last digit, by their place in a batch."""
     same = np.full((8, 30), 0.3)
-    encoder = tl.CausalEncoder(**SMALL).fit(same)
+    encoder = small_encoder.fit(same)
     shares = tl.EmbeddingClassifier(encoder, head="logistic", fit_encoder=False).fit(same, [0, 0, 0, 1] * 2)
     np.testing.assert_allclose(shares.predict_proba(same), [[0.75, 0.25]] * 8, atol=1e-3)
     mean = tl.EmbeddingRegressor(encoder, fit_encoder=False).fit(same, np.arange(8.0))
@@ -209,8 +209,8 @@ def test_features_that_only_differ_by_rounding_say_nothing():
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("head", ["ridge", "1nn"])
-def test_one_series_is_its_own_prediction(waves, head):
-    model = tl.EmbeddingRegressor(tl.CausalEncoder(**SMALL), head=head).fit(waves[:1], [2.5])
+def test_one_series_is_its_own_prediction(waves, small_encoder, head):
+    model = tl.EmbeddingRegressor(small_encoder, head=head).fit(waves[:1], [2.5])
     np.testing.assert_allclose(model.predict(waves[:3]), 2.5)
 
 
@@ -222,16 +222,16 @@ def test_a_missing_label_is_no_class(waves, missing):
             kind().fit(waves, labels)
 
 
-def test_integers_stay_integers(waves, tmp_path):
+def test_integers_stay_integers(waves, small_encoder, tmp_path):
     codes = (waves.labels == "slow").astype(int) * 7
-    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(waves, codes)
+    model = tl.EmbeddingClassifier(small_encoder, head="1nn").fit(waves, codes)
     model.save(tmp_path / "model")
     for one in (model, tl.load_model(tmp_path / "model")):
         assert set(one.predict(waves).tolist()) == {0, 7}
 
 
-def test_a_fitted_encoder_is_used_as_it_is_also_in_a_search(waves, tmp_path):
-    encoder = tl.CausalEncoder(**SMALL).fit(waves)
+def test_a_fitted_encoder_is_used_as_it_is_also_in_a_search(waves, small_encoder, tmp_path):
+    encoder = small_encoder.fit(waves)
     model = tl.EmbeddingClassifier(encoder, head="1nn", fit_encoder=False)
     assert cross_val_score(model, waves, waves.labels, cv=3).min() > 0.5
     np.testing.assert_array_equal(model.fit(waves[:10]).encoder_.encode(waves), encoder.encode(waves))
@@ -240,12 +240,12 @@ def test_a_fitted_encoder_is_used_as_it_is_also_in_a_search(waves, tmp_path):
     np.testing.assert_array_equal(again.predict(waves), waves.labels)
 
 
-def test_options_of_the_encoder_can_be_searched_in_a_pipeline(waves):
+def test_options_of_the_encoder_can_be_searched_in_a_pipeline(waves, small_encoder):
     same = FunctionTransformer(lambda X: X)
-    pipeline = make_pipeline(same, tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="logistic"))
-    options = {"embeddingclassifier__encoder__n_negatives": [1, 3], "embeddingclassifier__head": ["1nn"]}
+    pipeline = make_pipeline(same, tl.EmbeddingClassifier(small_encoder, head="logistic"))
+    options = {"embeddingclassifier__encoder__n_features": [3, 5], "embeddingclassifier__head": ["1nn"]}
     search = GridSearchCV(pipeline, options, cv=2).fit(waves, waves.labels)
-    assert search.best_estimator_[1].encoder_.n_negatives in (1, 3)
+    assert search.best_estimator_[1].encoder_.encode(waves).shape in ((60, 3), (60, 5))
 
 
 @pytest.mark.parametrize("kind", [tl.EmbeddingClassifier, tl.EmbeddingRegressor])
@@ -259,12 +259,18 @@ def test_at_its_defaults_it_takes_what_is_missing(waves):
     for x in gaps[::3]:
         x[len(x) // 2] = np.nan
     assert tl.EmbeddingClassifier(random_state=0).fit(gaps, waves.labels).score(gaps, waves.labels) == 1
+
+
+@pytest.mark.learn
+def test_an_encoder_that_cannot_take_what_is_missing_says_so(waves):
+    gaps = [np.array(x) for x in waves]
+    gaps[3][5] = np.nan
     with pytest.raises(ValueError, match="cannot take missing"):
         tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL)).fit(gaps, waves.labels)
 
 
-def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
-    small = tl.CausalEncoder(**SMALL)
+def test_what_is_wrong_is_said_before_anything_is_trained(waves, small_encoder):
+    small = small_encoder
     for kind in (tl.EmbeddingClassifier, tl.EmbeddingRegressor):
         with pytest.raises(NotFittedError, match="is not fitted yet"):
             kind(small).predict(waves)
@@ -288,8 +294,8 @@ def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
         tl.EmbeddingRegressor(small).fit(waves)
 
 
-def test_an_svm_without_probabilities_names_the_head_that_has_them(waves):
-    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="svm").fit(waves[:3])
+def test_an_svm_without_probabilities_names_the_head_that_has_them(waves, small_encoder):
+    model = tl.EmbeddingClassifier(small_encoder, head="svm").fit(waves[:3])
     assert set(model.predict(waves)) <= {"slow", "fast"}
     with pytest.raises(ValueError, match='use head="logistic"'):
         model.predict_proba(waves)

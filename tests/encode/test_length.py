@@ -12,6 +12,7 @@ ENCODERS = {
     "causal": lambda **how: tl.CausalEncoder(channels=4, depth=2, reduced_size=6, **SMALL, **how),
     "recurrent": lambda **how: tl.RecurrentEncoder(hidden=5, n_layers=1, **SMALL, **how),
 }
+NAMES = ["rocket", "statistics", *(pytest.param(name, marks=pytest.mark.learn) for name in ("causal", "recurrent"))]
 
 
 def ragged(seed=0):
@@ -31,7 +32,7 @@ def by_hand(sequences, length):
     return tl.Sequences(made)
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_mean_length_is_that_of_the_sequences_fitted_on(name):
     train, other = ragged(), ragged(1)
     mean = 13  # of 103 steps in 8 sequences
@@ -74,7 +75,7 @@ def test_windows_are_resampled_each_by_itself():
     np.testing.assert_allclose(found, expected, atol=0.12)  # a value that equals a threshold may be on either side
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_streams_are_refused(name):
     with pytest.raises(
         ValueError, match=r"length='mean' resamples whole sequences, but the length of a stream .*\(length=None\)"

@@ -12,6 +12,11 @@ from toys import CAUSAL as SMALL
 SHAPES = ((1, 1), (3, 2), (2, 7), (5, 40), (1, 300))
 
 
+def on_network(make):
+    """A parameter of the tests that need torch."""
+    return pytest.param(make, marks=pytest.mark.learn)
+
+
 def session(encoder, path):
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
@@ -19,6 +24,7 @@ def session(encoder, path):
     return runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("standardize", [True, False])
 def test_the_graph_gives_the_same_vectors_for_any_length_and_number(ragged, tmp_path, standardize):
     encoder = tl.CausalEncoder(standardize=standardize, **SMALL).fit(ragged)
@@ -49,13 +55,13 @@ def test_rocket_has_the_same_bits_in_its_graph(tmp_path, standardize, causal, n_
 
 
 @pytest.mark.parametrize(
-    "metric",
+    "make",
     [
-        tl.Discriminant(tl.Rocket(n_features=300, random_state=0), random_state=0),
-        tl.Discriminant(tl.CausalEncoder(**SMALL), classes="open", random_state=0),
-        tl.metric.WhitenedCosine(tl.Rocket(n_features=300, random_state=0), random_state=0),
-        tl.encode.combine([tl.Rocket(n_features=40, random_state=0), tl.CausalEncoder(**SMALL)]),
-        tl.encode.combine(
+        lambda: tl.Discriminant(tl.Rocket(n_features=300, random_state=0), random_state=0),
+        on_network(lambda: tl.Discriminant(tl.CausalEncoder(**SMALL), classes="open", random_state=0)),
+        lambda: tl.metric.WhitenedCosine(tl.Rocket(n_features=300, random_state=0), random_state=0),
+        on_network(lambda: tl.encode.combine([tl.Rocket(n_features=40, random_state=0), tl.CausalEncoder(**SMALL)])),
+        lambda: tl.encode.combine(
             [
                 tl.Rocket(n_features=40),
                 tl.Rocket(n_features=9),
@@ -63,11 +69,12 @@ def test_rocket_has_the_same_bits_in_its_graph(tmp_path, standardize, causal, n_
                 tl.encode.StatisticsEncoder(),
             ]
         ),
-        tl.Discriminant(tl.encode.StatisticsEncoder(), classes="open", random_state=0),
+        lambda: tl.Discriminant(tl.encode.StatisticsEncoder(), classes="open", random_state=0),
     ],
-    ids=lambda metric: type(metric).__name__,
+    ids=["Discriminant0", "Discriminant1", "WhitenedCosine", "CombinedEncoder0", "CombinedEncoder1", "Discriminant2"],
 )
-def test_what_is_made_of_encoders_is_written_as_one_graph(tmp_path, metric):
+def test_what_is_made_of_encoders_is_written_as_one_graph(tmp_path, make):
+    metric = make()
     rng = np.random.default_rng(2)
     X = [np.sin(np.arange(40 + i) / (2 + i % 3))[:, None] + 0.1 * rng.standard_normal((40 + i, 2)) for i in range(18)]
     metric.fit(X, np.arange(18) % 3)
@@ -80,24 +87,25 @@ def test_what_is_made_of_encoders_is_written_as_one_graph(tmp_path, metric):
 
 SIAMESE = {"hidden": 5, "n_outputs": 6, "max_steps": 2, "random_state": 0}
 NETWORKS = [
-    tl.RecurrentEncoder(n_features=6, hidden=5, max_steps=2, random_state=0),
-    tl.RecurrentEncoder(
+    lambda: tl.RecurrentEncoder(n_features=6, hidden=5, max_steps=2, random_state=0),
+    lambda: tl.RecurrentEncoder(
         cell="gru", n_layers=1, n_features=6, hidden=5, vectors="whitened", max_steps=2, random_state=0
     ),
-    tl.SiameseGRU(**SIAMESE),
-    tl.SiameseGRU(max_frames=11, **SIAMESE),
-    tl.SiameseGRU(cell="lstm", readout="attention", front=None, max_frames=None, **SIAMESE),
-    tl.SiameseGRU.preset("paper", hidden=5, trainer=tl.Trainer(max_epochs=1), random_state=0),
+    lambda: tl.SiameseGRU(**SIAMESE),
+    lambda: tl.SiameseGRU(max_frames=11, **SIAMESE),
+    lambda: tl.SiameseGRU(cell="lstm", readout="attention", front=None, max_frames=None, **SIAMESE),
+    lambda: tl.SiameseGRU.preset("paper", hidden=5, trainer=tl.Trainer(max_epochs=1), random_state=0),
 ]
 
 
-@pytest.mark.parametrize("encoder", NETWORKS, ids=lambda encoder: type(encoder).__name__)
+@pytest.mark.learn
+@pytest.mark.parametrize("make", NETWORKS, ids=["lstm", "gru", "siamese", "cut", "attention", "paper"])
 @pytest.mark.parametrize("longest", [30, 90])
-def test_recurrent_networks_are_the_same_in_their_graphs(tmp_path, encoder, longest):
+def test_recurrent_networks_are_the_same_in_their_graphs(tmp_path, make, longest):
     """Also where frames are means of several steps, and where convolutions leave steps out."""
     rng = np.random.default_rng(4)
     X = [rng.standard_normal((longest - i, 2)).cumsum(0) for i in range(12)]
-    encoder.fit(X, np.arange(12) % 2)
+    encoder = make().fit(X, np.arange(12) % 2)
     graph = session(encoder, tmp_path / "encoder.onnx")
     for item, time in SHAPES:
         x = rng.standard_normal((item, time, 2)).cumsum(1).astype(np.float32)
@@ -105,6 +113,7 @@ def test_recurrent_networks_are_the_same_in_their_graphs(tmp_path, encoder, long
         np.testing.assert_allclose(found, encoder.encode(x), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("architecture", ["lenet", "resnet"])
 @pytest.mark.parametrize("frame", [(1, 28, 28), (2, 9, 7), (3, 45, 30)])
 def test_networks_of_images_are_the_same_in_their_graphs(tmp_path, architecture, frame):
@@ -117,6 +126,7 @@ def test_networks_of_images_are_the_same_in_their_graphs(tmp_path, architecture,
         graph.run(None, {"x": np.zeros((2, 3, int(np.prod(frame))), np.float32)})
 
 
+@pytest.mark.learn
 def test_networks_of_vectors_and_of_sequences_of_images_are_the_same_in_their_graphs(tmp_path):
     rng = np.random.default_rng(6)
     vectors, films = rng.random((9, 1, 7)).astype(np.float32), rng.random((4, 6, 2, 9, 8)).astype(np.float32)
@@ -151,8 +161,8 @@ def test_frames_of_several_axes_are_flattened(tmp_path):
     np.testing.assert_array_equal(found, encoder.encode(x))
 
 
-def test_what_is_missing_is_named(ragged, tmp_path, monkeypatch):
-    encoder = tl.CausalEncoder(**SMALL)
+def test_what_is_missing_is_named(ragged, small_encoder, tmp_path, monkeypatch):
+    encoder = small_encoder
     with pytest.raises(NotFittedError):
         encoder.export_onnx(tmp_path / "encoder.onnx")
     monkeypatch.setitem(sys.modules, "onnx", None)

@@ -63,23 +63,27 @@ def file(tmp_path):
 
 SIAMESE = {"hidden": 5, "n_outputs": 6, "max_steps": 2, "random_state": 0}
 EXPORTED = [
-    (tl.CausalEncoder(**SMALL), 1e-4),
-    (tl.CausalEncoder(length=12, **SMALL), 1e-4),
-    (tl.RecurrentEncoder(n_features=6, hidden=5, max_steps=2, random_state=0), 1e-3),
-    (tl.SiameseGRU(**SIAMESE), 1e-3),
-    (tl.Rocket(n_features=300, random_state=0), 0),
-    (tl.Rocket(n_features=100, causal=True, length="mean", random_state=0), 1e-6),
-    (tl.encode.StatisticsEncoder(), 1e-4),
-    (tl.Discriminant(tl.Rocket(n_features=100, random_state=0), random_state=0), 1e-4),
-    (tl.metric.WhitenedCosine(tl.Rocket(n_features=100, random_state=0), random_state=0), 1e-4),
-    (tl.encode.combine([tl.Rocket(n_features=40, random_state=0), tl.CausalEncoder(**SMALL)]), 1e-4),
+    (lambda: tl.Rocket(n_features=300, random_state=0), 0),
+    (lambda: tl.Rocket(n_features=100, causal=True, length="mean", random_state=0), 1e-6),
+    (tl.encode.StatisticsEncoder, 1e-4),
+    (lambda: tl.Discriminant(tl.Rocket(n_features=100, random_state=0), random_state=0), 1e-4),
+    (lambda: tl.metric.WhitenedCosine(tl.Rocket(n_features=100, random_state=0), random_state=0), 1e-4),
+]
+EXPORTED_NETWORKS = [
+    (lambda: tl.CausalEncoder(**SMALL), 1e-4),
+    (lambda: tl.CausalEncoder(length=12, **SMALL), 1e-4),
+    (lambda: tl.RecurrentEncoder(n_features=6, hidden=5, max_steps=2, random_state=0), 1e-3),
+    (lambda: tl.SiameseGRU(**SIAMESE), 1e-3),
+    (lambda: tl.encode.combine([tl.Rocket(n_features=40, random_state=0), tl.CausalEncoder(**SMALL)]), 1e-4),
 ]
 
 
-@pytest.mark.parametrize(("encoder", "tolerance"), EXPORTED, ids=[type(encoder).__name__ for encoder, _ in EXPORTED])
-def test_an_exported_encoder_gives_its_vectors_of_ragged_sequences(encoder, tolerance, tmp_path):
+@pytest.mark.parametrize(
+    ("make", "tolerance"), [*EXPORTED, *(pytest.param(*one, marks=pytest.mark.learn) for one in EXPORTED_NETWORKS)]
+)
+def test_an_exported_encoder_gives_its_vectors_of_ragged_sequences(make, tolerance, tmp_path):
     X = ragged_series()
-    encoder.fit(X, np.arange(len(X)) % 2)
+    encoder = make().fit(X, np.arange(len(X)) % 2)
     encoder.export_onnx(tmp_path / "encoder.onnx")
     found = tl.encode.OnnxEncoder(tmp_path / "encoder.onnx").encode(X)
     expected = encoder.encode(X)
@@ -88,6 +92,7 @@ def test_an_exported_encoder_gives_its_vectors_of_ragged_sequences(encoder, tole
     assert np.abs(expected).max() > 0.01
 
 
+@pytest.mark.learn
 def test_images_vectors_and_sequences_of_images_are_flattened_as_they_were_written(tmp_path):
     rng = np.random.default_rng(1)
     for encoder, X in (
@@ -103,6 +108,7 @@ def test_images_vectors_and_sequences_of_images_are_flattened_as_they_were_writt
         np.testing.assert_allclose(found, encoder.encode(X), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.learn
 def test_of_prototypes_the_vectors_are_taken(tmp_path):
     X = ragged_series(lengths=(9, 12, 9, 12, 7, 7))
     model = tl.Prototypes(max_steps=2, random_state=0, **tl.Prototypes._test_parameters()).fit(X, [0, 1] * 3)
@@ -361,9 +367,12 @@ COMPOSED = {
     "pipeline": lambda encoder: make_pipeline(encoder, tl.Neighbors("euclidean")),
     "prototypes": lambda encoder: tl.Prototypes(encoder=encoder, max_steps=5, random_state=0),
 }
+TRAINED = {"prototypes"}
 
 
-@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.learn] if name in TRAINED else []) for name in COMPOSED]
+)
 @pytest.mark.parametrize("is_fitted", [False, True])
 def test_it_is_an_encoder_like_others_and_its_folder_is_complete(file, tmp_path, name, is_fitted):
     X = two_levels()
@@ -591,6 +600,7 @@ assert "torch" not in sys.modules
 """
 
 
+@pytest.mark.learn
 def test_a_trained_network_is_run_saved_and_loaded_without_torch(tmp_path):
     X = ragged_series()
     encoder = tl.CausalEncoder(**SMALL).fit(X)

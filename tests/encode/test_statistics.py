@@ -157,5 +157,10 @@ def test_a_classifier_over_statistics_takes_missing_values():
     X = [[0.0, np.nan, 0.1], [0.0, 0.1, 0.0], [5.0, 5.0, np.nan], [5.0, 5.1, 5.0]]
     model = tl.EmbeddingClassifier(tl.encode.StatisticsEncoder(), head="forest").fit(X, ["a", "a", "b", "b"])
     assert model.predict([[np.nan, 5.0, 5.0]]).tolist() == ["b"]
+
+
+@pytest.mark.learn
+def test_a_classifier_over_a_network_names_the_sequence_with_missing_values():
+    X = [[0.0, np.nan, 0.1], [0.0, 0.1, 0.0], [5.0, 5.0, np.nan], [5.0, 5.1, 5.0]]
     with pytest.raises(ValueError, match="sequence 0 is missing"):
         tl.EmbeddingClassifier(tl.CausalEncoder()).fit(X, ["a", "a", "b", "b"])

@@ -8,6 +8,8 @@ import pytest
 
 import timelike as tl
 
+pytestmark = pytest.mark.learn
+
 TINY = {
     "n_features": 4,
     "channels": 2,

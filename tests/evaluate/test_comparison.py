@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import GroupKFold, cross_val_score
@@ -261,7 +260,16 @@ def regressed(made):
     return rows["made"]
 
 
-@pytest.mark.parametrize("made", [np.asarray, lambda y: y[:, None], lambda y: y.tolist(), torch.from_numpy])
+def _tensor_of(y):
+    import torch
+
+    return torch.from_numpy(y)
+
+
+as_tensor = pytest.param(_tensor_of, marks=pytest.mark.learn)
+
+
+@pytest.mark.parametrize("made", [np.asarray, lambda y: y[:, None], lambda y: y.tolist(), as_tensor])
 def test_a_perfect_regressor_has_no_error_whatever_it_answers_in(made):
     assert regressed(made).scores["mse"].mean == 0
 

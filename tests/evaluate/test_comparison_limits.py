@@ -10,9 +10,15 @@ from sklearn.model_selection import GroupKFold, PredefinedSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import timelike as tl
+from missing_extras import missing_extras
 from rivals import Constant, Euclidean, Failing, Interrupted, Limited, Slow, Warns, compared, waves
 from timelike.evaluate.methods import DEFAULT_CLASSIFIERS, DEFAULT_REGRESSORS, ComparedMethod, takes_missing
 from timelike.evaluate.run import FoldSize, SpeedTracker, estimate_seconds
+
+# without torch the usual methods are those that are not networks, and a warning names the others
+WITHOUT_NETWORKS = pytest.mark.filterwarnings(r"ignore:compare\(\) leaves out T-Loss \+ head, SiameseGRU")
+NETWORKS = {"T-Loss + head", "SiameseGRU", "Prototypes", "CoupledGRU", "TAP"}
+USUAL = DEFAULT_CLASSIFIERS.keys() - (NETWORKS if "learn" in missing_extras() else set())
 
 # --- the budget
 
@@ -63,8 +69,13 @@ def test_the_cheapest_comes_first_whatever_the_order():
     size = FoldSize(500, 500, 300, 1)
     order = sorted(given, key=lambda name: estimate_seconds(given[name], size))
     assert order == ["e", "statistics", "window"]
-    assert estimate_seconds(tl.Neighbors(tl.TAP()), size) > estimate_seconds(tl.SiameseGRU(), size) > 5
     assert compared(waves(), given, cv=2).rows[0].method == "e"
+
+
+@pytest.mark.learn
+def test_trained_metrics_are_expected_to_take_longer():
+    size = FoldSize(500, 500, 300, 1)
+    assert estimate_seconds(tl.Neighbors(tl.TAP()), size) > estimate_seconds(tl.SiameseGRU(), size) > 5
 
 
 def test_what_was_measured_corrects_what_is_expected():
@@ -251,9 +262,10 @@ def test_missing_values_are_left_out_where_that_is_possible_and_interpolated_els
         assert again.values("map") == rows[name].values("map")
 
 
+@WITHOUT_NETWORKS
 def test_every_usual_method_takes_missing_values():
     found = compared(holes(), None, cv=2, budget=1e-9)  # only the cheapest runs
-    assert len(found.rows) == len(DEFAULT_CLASSIFIERS)
+    assert {row.method for row in found.rows} == USUAL
     assert not [row for row in found.rows if row.state == "failed"]
 
 
@@ -332,6 +344,7 @@ class Boasting(Constant):
         return super().fit(X, y)
 
 
+@WITHOUT_NETWORKS
 def test_unequal_lengths_are_also_tried_at_one_length():
     X = waves(40, noise=0.2)
     ragged = tl.Sequences([x[: 14 + 2 * (i % 4)] for i, x in enumerate(X)], labels=X.labels)
@@ -400,10 +413,12 @@ def test_the_usual_methods_are_found_by_their_public_names():
     assert DEFAULT_CLASSIFIERS["1-NN DTW"]().select_window
 
 
-def test_parts_that_are_fitted_keep_what_they_learned_whatever_the_seed():
-    encoder = tl.CausalEncoder(n_features=4, channels=2, depth=1, max_steps=1).fit(waves(4))
+@pytest.mark.parametrize("name", ["Rocket", pytest.param("CausalEncoder", marks=pytest.mark.learn)])
+def test_parts_that_are_fitted_keep_what_they_learned_whatever_the_seed(name):
+    small = {"n_features": 4} | ({"channels": 2, "depth": 1, "max_steps": 1} if name == "CausalEncoder" else {})
+    encoder = getattr(tl, name)(**small).fit(waves(4))
     model = ComparedMethod("a", tl.EmbeddingClassifier(encoder, head="1nn")).make_model(7, 1.0)
     assert model.encoder is encoder
     assert model.random_state == 7
-    fresh = ComparedMethod("a", tl.EmbeddingClassifier(tl.CausalEncoder(), head="1nn")).make_model(7, None)
+    fresh = ComparedMethod("a", tl.EmbeddingClassifier(getattr(tl, name)(), head="1nn")).make_model(7, None)
     assert fresh.encoder.random_state == 7

@@ -51,10 +51,14 @@ def test_a_metric_gives_queries_to_the_class_whose_shots_are_nearest(waves, aggr
 
 @pytest.mark.parametrize("aggregation", ["mean", "nearest"])
 @pytest.mark.parametrize("geometry", ["euclidean", "cosine"])
-def test_an_encoder_gives_queries_to_the_mean_of_the_vectors(waves, aggregation, geometry):
-    encoder = tl.CausalEncoder(
-        n_features=8, channels=4, depth=2, reduced_size=4, max_steps=3, geometry=geometry, random_state=0
-    ).fit(waves)
+@pytest.mark.parametrize("kind", ["rocket", pytest.param("causal", marks=pytest.mark.learn)])
+def test_an_encoder_gives_queries_to_the_mean_of_the_vectors(waves, aggregation, geometry, kind):
+    if kind == "rocket":
+        encoder = tl.encode.CombinedEncoder([tl.Rocket(n_features=200, random_state=0)], geometry=geometry)
+    else:
+        small = {"n_features": 8, "channels": 4, "depth": 2, "reduced_size": 4, "max_steps": 3}
+        encoder = tl.CausalEncoder(**small, geometry=geometry, random_state=0)
+    encoder.fit(waves)
     vectors = encoder.encode(waves).astype(float)
     if geometry == "cosine":
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -67,6 +71,7 @@ def test_an_encoder_gives_queries_to_the_mean_of_the_vectors(waves, aggregation,
     np.testing.assert_allclose(found.accuracies, plain(waves, far, aggregation, **SIZES))
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("aggregation", ["mean", "nearest"])
 @pytest.mark.parametrize("similarity", ["learned", "cosine", "fused"])
 def test_prototypes_ask_their_similarity_about_the_mean_vector(waves, aggregation, similarity):
@@ -129,7 +134,7 @@ def test_the_record_has_both_intervals_and_draws_itself():
         ("cosine", {"n_query": 2}, "metric='cosine': expected a Metric"),
         (np.zeros((3, 3)), {"n_query": 2}, r"shape \(3, 3\): expected all pairs of X, \(48, 48\)"),
         (np.full((48, 48), np.nan), {"n_query": 2}, r"nan at \(0, 0\)"),
-        (tl.CausalEncoder(), {"n_query": 2}, "is not fitted yet: fit it on other classes"),
+        (tl.Rocket(), {"n_query": 2}, "is not fitted yet: fit it on other classes"),
         ("dtw", {"y": ["a"] * 3, "n_query": 2}, "for 48 sequences: expected one class each"),
     ],
 )

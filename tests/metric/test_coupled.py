@@ -6,7 +6,7 @@ import torch
 
 from naive import coupled as naive
 from timelike.metric import CoupledNetwork, Features
-from toys import coupled_network as made
+from toy_metrics import coupled_network as made
 
 LENGTHS = torch.tensor([9, 4, 1, 7, 9])
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings, strategies as st
 from timelike import native
 from timelike.metric import Features
 from timelike.native.coupled.fallback import RolloutSide, distances
-from toys import coupled_network as made
+from toy_metrics import coupled_network as made
 
 pytestmark = pytest.mark.skipif(not native.is_native_enabled(), reason="without kernels gradients are torch's own")
 

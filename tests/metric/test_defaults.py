@@ -34,6 +34,7 @@ PUBLISHED = {
     "SelfSupervisedObjective": {"distance": 1.0, "alignment": 1.0, "dual": True, "joint": False},
     "consistency_loss": {"distance": 1.0, "alignment": 1.0, "dual": True},
 }
+SUPERVISIONS = {"Labels", "Episodes", "SelfSupervision"}  # values, which are made without a network
 ADAMW = {"optimizer": "adamw", "schedule": "one_cycle", "gradient_clip": 6.0}
 FREE = {"max_epochs": None, "patience": None, "validation": None}
 TRAINERS = {
@@ -66,35 +67,42 @@ def defaults(thing):
     return {name: one.default for name, one in inspect.signature(thing).parameters.items()}
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize(
+    "name", [name if name in SUPERVISIONS else pytest.param(name, marks=pytest.mark.learn) for name in PUBLISHED]
+)
 def test_defaults_are_those_that_were_published(name):
     found = defaults(getattr(metric, name))
     assert {option: found[option] for option in PUBLISHED[name]} == PUBLISHED[name]
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("name", TRAINERS)
 def test_the_trainer_is_the_published_one(name):
     trainer = getattr(metric, name)().trainer_
     assert {field: getattr(trainer, field) for field in TRAINERS[name]} == TRAINERS[name]
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("name", OBJECTIVE_TRAINERS)
 def test_the_trainer_of_an_objective_is_the_published_one(name):
     trainer = getattr(metric, name).own_trainer
     assert {field: getattr(trainer, field) for field in OBJECTIVE_TRAINERS[name]} == OBJECTIVE_TRAINERS[name]
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("name", STEPS)
 def test_the_number_of_steps_is_the_published_one(name):
     assert getattr(metric, name)._default_budget.steps(7) == STEPS[name]
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("name", LOSSES)
 def test_defaults_of_a_loss_are_those_that_were_published(name):
     found = defaults(getattr(losses, name))
     assert {option: found[option] for option in LOSSES[name]} == LOSSES[name]
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("name", [name for name in PUBLISHED if "standardize" in PUBLISHED[name]])
 def test_an_estimator_draws_no_bar_unless_told_otherwise(name):
     assert not defaults(getattr(metric, name)).get("progress", False)

@@ -247,6 +247,7 @@ def test_vectors_of_one_are_those_of_many_to_the_bit(waves, fitted):
         np.testing.assert_array_equal(fitted.encode(waves[i : i + 1])[0], many[i])
 
 
+@pytest.mark.learn
 def test_any_encoder_will_do(waves):
     encoder = tl.CausalEncoder(n_features=8, channels=4, depth=2, max_steps=2, random_state=0)
     metric = tl.Discriminant(encoder, random_state=0).fit(waves)

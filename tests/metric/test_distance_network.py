@@ -14,7 +14,7 @@ from timelike import native
 from timelike.metric import TAPNetwork, distance_network
 from timelike.metric.distance_network import fill_distances
 from timelike.train.torch_threads import torch_threads
-from toys import MAKERS, NETWORKS
+from toy_metrics import MAKERS, NETWORKS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}  # of float32, in which networks compute

@@ -6,7 +6,8 @@ import torch
 
 import timelike as tl
 from timelike import align
-from toys import MAKERS, NETWORKS, turning
+from toy_metrics import MAKERS, NETWORKS
+from toys import turning
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
 BY_GRADIENT = [*NETWORKS, "deep", "elements"]

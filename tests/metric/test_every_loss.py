@@ -8,7 +8,7 @@ from pytorch_metric_learning.miners import BatchHardMiner
 import timelike as tl
 from timelike.metric import losses
 from timelike.metric.losses.registry import losses_by_name
-from toys import MAKERS
+from toy_metrics import MAKERS
 
 LOSSES = {
     **dict.fromkeys(losses_by_name()),

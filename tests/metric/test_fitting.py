@@ -12,7 +12,8 @@ from sklearn.model_selection import cross_val_score
 import timelike as tl
 from timelike.metric.objectives import supervised
 from timelike.train import DivergenceError, loop as training_loop
-from toys import MAKERS, turning
+from toy_metrics import MAKERS
+from toys import turning
 
 SHORT = {"max_epochs": 2}
 FITS = ["siamese", "coupled", "tap", "deep", "elements"]

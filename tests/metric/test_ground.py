@@ -9,7 +9,8 @@ from naive import rvsml
 from timelike import metric as metrics
 from timelike.metric.ground import base
 from timelike.metric.ground.rvsml import VirtualSequences
-from toys import MAKERS, turning
+from toy_metrics import MAKERS
+from toys import turning
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tampering import read_config, write_config
 from timelike.metric import CoupledNetwork, EpisodeObjective, Features, SupervisedObjective, losses
 from timelike.metric.objectives.pairs import PairObjective
 from timelike.train import Batch
-from toys import MAKERS, coupled_network as made
+from toy_metrics import MAKERS, coupled_network as made
 
 LENGTHS, OTHERS = torch.tensor([9, 4, 1, 7, 9]), torch.tensor([6, 2, 5])
 

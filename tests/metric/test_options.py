@@ -16,7 +16,7 @@ import timelike as tl
 from timelike import metric as metrics
 from timelike.metric import losses
 from timelike.train import Plateau
-from toys import MAKERS
+from toy_metrics import MAKERS
 
 LEAST = {  # two classes and two members are the fewest that anything can be learned from
     "n_per_class": 2,

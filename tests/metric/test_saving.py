@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import timelike as tl
 from timelike.metric import losses
-from toys import MAKERS
+from toy_metrics import MAKERS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
 

@@ -6,6 +6,8 @@ import pytest
 import timelike as tl
 from timelike.metric.siamese.network import POOLINGS
 
+pytestmark = pytest.mark.learn
+
 SMALL = {"hidden": 5, "n_outputs": 3, "max_steps": 2, "random_state": 0}
 
 

@@ -80,6 +80,7 @@ def test_the_model_of_the_tutorial_answers_from_another_process(tutorial, tmp_pa
     np.testing.assert_array_equal([answer["chances"] for answer in answers], model.predict_proba(test))
 
 
+@pytest.mark.learn
 def test_vectors_and_their_classifier_answer_from_another_process(tutorial, tmp_path):
     train, test = tutorial["train"], tutorial["test"]
     encoder = tl.CausalEncoder(n_features=8, channels=4, depth=2, max_steps=2, random_state=0)

@@ -63,6 +63,7 @@ def assert_unchanged(encoder, before):
         np.testing.assert_array_equal(tensor.numpy(), after[name].numpy())
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_a_copy_keeps_what_the_metric_has_learned(holder, waves, never_fitted):
     model = holder(never_fitted)
@@ -72,11 +73,13 @@ def test_a_copy_keeps_what_the_metric_has_learned(holder, waves, never_fitted):
         assert alike(again.fit(waves).metric_, never_fitted, waves)
 
 
+@pytest.mark.learn
 def test_a_combination_of_fitted_encoders_is_fitted(waves, never_fitted):
     both = tl.encode.combine([never_fitted, never_fitted])
     assert alike(clone(tl.Neighbors(both)).fit(waves).metric_, both, waves)
 
 
+@pytest.mark.learn
 def test_cross_validation_uses_a_fitted_encoder_as_it_is(waves, never_fitted):
     before, vectors, folds = weights(never_fitted), never_fitted.encode(waves), KFold(3)
     found = cross_val_score(tl.Neighbors(never_fitted, k=3), waves, waves.labels, cv=folds)
@@ -88,6 +91,7 @@ def test_cross_validation_uses_a_fitted_encoder_as_it_is(waves, never_fitted):
     assert_unchanged(never_fitted, before)
 
 
+@pytest.mark.learn
 def test_grid_search_over_other_parameters_keeps_the_encoder(waves, never_fitted):
     search = GridSearchCV(tl.Neighbors(never_fitted), {"k": [1, 3]}, cv=3).fit(waves, waves.labels)
     peer = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=3)
@@ -96,6 +100,7 @@ def test_grid_search_over_other_parameters_keeps_the_encoder(waves, never_fitted
     assert alike(search.best_estimator_.metric_, never_fitted, waves)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_an_encoder_that_is_not_fitted_is_fitted_as_a_copy(holder, waves):
     given = tl.CausalEncoder(**SMALL)
@@ -106,6 +111,7 @@ def test_an_encoder_that_is_not_fitted_is_fitted_as_a_copy(holder, waves):
     assert model.fit(waves[:20]).metric_ is not first  # fitted anew, as everything that fit learns
 
 
+@pytest.mark.learn
 def test_every_fold_fits_its_own_encoder(waves):
     folds = KFold(3)
     found = cross_val_predict(tl.Neighbors(tl.CausalEncoder(**SMALL)), waves, waves.labels, cv=folds)
@@ -142,12 +148,17 @@ def test_a_supervised_metric_is_given_the_targets(waves):
     np.testing.assert_array_equal(steps.fit(waves, other)[0].metric_.lesson_[1], other)
 
 
-def test_clustering_gives_no_labels(waves):
+@pytest.mark.learn
+def test_clustering_fits_an_encoder(waves):
     assert tl.KMedoids(2, metric=tl.CausalEncoder(**SMALL)).fit(waves, waves.labels).metric_.__sklearn_is_fitted__()
+
+
+def test_clustering_gives_no_labels(waves):
     with pytest.raises(TypeError, match="'y'"):
         tl.KMedoids(2, metric=Taught()).fit(waves, waves.labels)
 
 
+@pytest.mark.learn
 def test_options_of_an_encoder_are_parameters(waves):
     model = tl.Neighbors(tl.CausalEncoder(**SMALL))
     assert model.get_params()["metric__n_features"] == 6
@@ -156,6 +167,7 @@ def test_options_of_an_encoder_are_parameters(waves):
     assert model.metric.n_features == 6
 
 
+@pytest.mark.learn
 def test_another_option_means_another_encoder(waves, encoder):
     before = weights(encoder)
     model = tl.Neighbors(encoder).set_params(metric__n_features=4)
@@ -168,6 +180,7 @@ def test_another_option_means_another_encoder(waves, encoder):
     assert same.set_params(metric__n_features=6, k=2).metric is encoder
 
 
+@pytest.mark.learn
 def test_a_frozen_encoder_can_be_one_of_a_grid(waves, never_fitted):
     grid = {"metric": [FrozenEstimator(never_fitted), tl.DTW()]}
     search = GridSearchCV(tl.Neighbors(), grid, cv=3).fit(waves, waves.labels)
@@ -176,6 +189,7 @@ def test_a_frozen_encoder_can_be_one_of_a_grid(waves, never_fitted):
     assert alike(tl.Neighbors(FrozenEstimator(never_fitted)).fit(waves).metric_, never_fitted, waves)
 
 
+@pytest.mark.learn
 def test_nothing_is_trained_before_everything_is_checked(waves, monkeypatch):
     monkeypatch.setattr(tl.CausalEncoder, "fit", lambda *_: pytest.fail("an encoder was fitted"))
     fresh = tl.CausalEncoder(**SMALL)
@@ -192,6 +206,7 @@ def test_nothing_is_trained_before_everything_is_checked(waves, monkeypatch):
         tl.KMeans(2, metric=fresh).fit(waves)
 
 
+@pytest.mark.learn
 def test_what_cannot_be_is_said(waves, encoder, tmp_path):
     with pytest.raises(NotFittedError):
         tl.Neighbors(FrozenEstimator(tl.CausalEncoder(**SMALL))).fit(waves)
@@ -211,6 +226,7 @@ def test_what_cannot_be_is_said(waves, encoder, tmp_path):
     assert alike(tl.Neighbors(resuming.fit(waves)).fit(waves).metric_, resuming, waves)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("holder", HOLDERS[:2])
 def test_known_sequences_are_encoded_once(holder, waves, encoder, monkeypatch):
     model = holder(encoder, k=2).fit(waves)
@@ -229,6 +245,7 @@ def test_known_sequences_are_encoded_once(holder, waves, encoder, monkeypatch):
         model.kneighbors(np.zeros((2, 5, 3)))
 
 
+@pytest.mark.learn
 def test_a_search_in_blocks_encodes_the_collection_once(waves, encoder, monkeypatch):
     vectors = encoder.encode(waves).astype(float)
     expected = np.linalg.norm(vectors[:, None] - vectors, axis=2).argsort(axis=1, kind="stable")[:, :3]
@@ -241,6 +258,7 @@ def test_a_search_in_blocks_encodes_the_collection_once(waves, encoder, monkeypa
     np.testing.assert_array_equal(encoder.prepare_gallery(waves).neighbors(waves, k=3).ids, expected)
 
 
+@pytest.mark.learn
 def test_an_encoder_fitted_again_does_not_mix_its_vectors_with_those_known(waves, encoder):
     model = tl.Neighbors(encoder).fit(waves)
     before = model.kneighbors(waves, k=3)

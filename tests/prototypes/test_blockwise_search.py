@@ -6,6 +6,8 @@ import pytest
 import timelike as tl
 from timelike.prototypes import LearnedSimilarity, similarity
 
+pytestmark = pytest.mark.learn
+
 WORDS = ("cosine", "learned", "fused")
 
 

@@ -32,6 +32,7 @@ def symmetric(model, X):
     return (S + S.T) / 2
 
 
+@pytest.mark.learn
 def test_the_distance_is_the_probability_of_two_classes_by_the_mean_of_both_orders(model, data):
     X, metric = data[0], model.metric()
     S = model.similarity(tl.Sequences(X), tl.Sequences(X))
@@ -42,6 +43,7 @@ def test_the_distance_is_the_probability_of_two_classes_by_the_mean_of_both_orde
     assert metric.distance(X[0], X[9]) == pytest.approx(found[0, 9], rel=1e-6)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("at_once", [1, 50, 240, 24 * 24])
 def test_pairs_that_are_compared_a_few_at_a_time_have_the_same_distances(model, data, at_once, monkeypatch):
     X, metric = data[0], model.metric()
@@ -50,6 +52,7 @@ def test_pairs_that_are_compared_a_few_at_a_time_have_the_same_distances(model, 
     np.testing.assert_allclose(metric.pairwise(X), expected, rtol=1e-6)
 
 
+@pytest.mark.learn
 def test_whatever_a_model_compares_by_its_metric_does_too(data):
     """By default a cosine, of vectors of several encoders."""
     X, y = data
@@ -68,6 +71,7 @@ def test_large_similarities_are_told_apart():
     np.testing.assert_allclose(out[0], [np.exp(-50), np.exp(-60), 1.0], rtol=1e-12)
 
 
+@pytest.mark.learn
 def test_a_model_that_changes_afterwards_changes_no_metric_that_was_taken_of_it(data):
     X, y = data
     model = tl.Prototypes(similarity_fn=LearnedSimilarity(hidden=8), max_steps=3, random_state=0).fit(X, y)
@@ -77,6 +81,7 @@ def test_a_model_that_changes_afterwards_changes_no_metric_that_was_taken_of_it(
     np.testing.assert_array_equal(metric.pairwise(X), before)
 
 
+@pytest.mark.learn
 def test_a_metric_that_is_fitted_is_that_of_prototypes_that_are(data):
     X, y = data
     options = {"similarity_fn": LearnedSimilarity(hidden=8), "max_steps": 3, "random_state": 0}
@@ -87,12 +92,14 @@ def test_a_metric_that_is_fitted_is_that_of_prototypes_that_are(data):
     assert expected.prototypes.max_steps == 3
 
 
+@pytest.mark.learn
 def test_a_metric_comes_back_from_its_folder(model, data, tmp_path):
     metric = model.metric()
     metric.save(tmp_path / "metric")
     np.testing.assert_array_equal(tl.load_model(tmp_path / "metric").pairwise(data[0]), metric.pairwise(data[0]))
 
 
+@pytest.mark.learn
 def test_neighbours_by_it_are_of_their_class(model, data):
     X, y = data
     assert tl.Neighbors(model.metric(), k=3).fit(X, y).score(X, y) > 0.9
@@ -110,6 +117,7 @@ def test_anything_but_prototypes_is_refused():
 # --- what it is not --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.learn
 def test_violations_are_those_of_the_formulas(model, data):
     X = data[0]
     found = model.metric().metric_violations(X, n_triples=4000, random_state=0)
@@ -151,6 +159,7 @@ def test_triples_are_of_three_different_items_in_all_orders():
     assert counts.min() > 0.7 * 5000 / 24
 
 
+@pytest.mark.learn
 def test_three_sequences_are_needed(model, data):
     with pytest.raises(ValueError, match="X holds 2 sequences: expected at least three"):
         model.metric().metric_violations(data[0][:2])
@@ -165,6 +174,7 @@ def indefinite(n=12, seed=0):
     return (found + found.T) / 2
 
 
+@pytest.mark.learn
 def test_the_kernel_is_the_probability_of_one_class(model, data):
     X = data[0]
     plain = model.metric().kernel(X, psd=None)
@@ -207,6 +217,7 @@ def test_an_item_of_the_gallery_has_the_same_numbers_as_among_it():
     )
 
 
+@pytest.mark.learn
 def test_clipped_rows_are_those_of_the_sequences(model, data):
     X, metric = data[0], model.metric()
     whole, few = metric.kernel(X), metric.kernel(X[4:7], X)
@@ -214,6 +225,7 @@ def test_clipped_rows_are_those_of_the_sequences(model, data):
     assert few.clipped_share == pytest.approx(whole.clipped_share)
 
 
+@pytest.mark.learn
 def test_a_one_class_machine_tells_the_class_from_others(model, data):
     X, metric = data[0], model.metric()
     machine = OneClassSVM(kernel="precomputed", nu=0.2).fit(metric.kernel(X[:6]).matrix)
@@ -221,6 +233,7 @@ def test_a_one_class_machine_tells_the_class_from_others(model, data):
     assert found[:2].min() > np.median(found[2:])
 
 
+@pytest.mark.learn
 def test_another_word_for_psd_is_refused(model, data):
     with pytest.raises(ValueError, match="psd='flip'"):
         model.metric().kernel(data[0], psd="flip")

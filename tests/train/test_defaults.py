@@ -3,6 +3,8 @@
 import inspect
 from datetime import timedelta
 
+import pytest
+
 from timelike import train
 
 
@@ -10,6 +12,7 @@ def defaults(thing):
     return {name: one.default for name, one in inspect.signature(thing).parameters.items()}
 
 
+@pytest.mark.learn
 def test_a_training_has_the_defaults_that_were_published():
     found = defaults(train.fit)
     assert (found["devices"], found["progress"], found["resume"]) == (1, None, "auto")

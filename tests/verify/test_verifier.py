@@ -314,6 +314,7 @@ class TestIdentities:
             ]
             np.testing.assert_array_equal(*scores)
 
+    @pytest.mark.learn
     def test_the_mean_of_directions_is_a_direction(self, people):
         metric = tl.CausalEncoder(n_features=8, channels=4, depth=2, reduced_size=5, max_steps=2, random_state=0).fit(
             people

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import _exports
+from ..core.extras import is_extra
 
 
 def find_class(method: str) -> type[Any]:
@@ -26,7 +27,8 @@ def find_class(method: str) -> type[Any]:
 
 def registered_name(kind: type[Any]) -> str | None:
     """The name under which a class is known, None if it is not: a torch layer may have the name of a value."""
-    is_registered = is_saveable(kind) and any(candidate is kind for candidate in _public_objects(kind.__name__))
+    candidates = _installed_objects(kind.__name__) if is_saveable(kind) else ()
+    is_registered = any(candidate is kind for candidate in candidates)
     return kind.__name__ if is_registered else None
 
 
@@ -49,19 +51,36 @@ def is_frozen_value(kind: type[Any]) -> bool:
 def all_methods() -> dict[str, type[Any]]:
     """Every method of the library by its name; this imports all packages.
 
+    Methods that need an extra are left out where it is not installed.
+
     >>> "DTW" in all_methods()
     True
     """
     names = {name for package in _exports.public_packages() for name in _exports.public_names(package)}
-    classes = {name: kind for name in sorted(names) for kind in _public_objects(name) if is_saveable(kind)}
+    classes = {name: kind for name in sorted(names) for kind in _installed_objects(name) if is_saveable(kind)}
     return {name: kind for name, kind in classes.items() if not inspect.isabstract(kind)}
 
 
 def _public_objects(name: str) -> Iterator[Any]:
     """The objects with a public name in the packages and their subpackages."""
-    for package in _exports.public_packages():
-        if name in _exports.public_names(package):
-            yield getattr(import_module(package), name)
+    for package in _packages_with(name):
+        yield getattr(import_module(package), name)
+
+
+def _installed_objects(name: str) -> Iterator[Any]:
+    """Those among them that need no extra that is missing; any other error of an import is raised."""
+    for package in _packages_with(name):
+        try:
+            public = getattr(import_module(package), name)
+        except ModuleNotFoundError as error:
+            if not is_extra(error):
+                raise
+        else:
+            yield public
+
+
+def _packages_with(name: str) -> list[str]:
+    return [package for package in _exports.public_packages() if name in _exports.public_names(package)]
 
 
 def _public_class_names() -> list[str]:

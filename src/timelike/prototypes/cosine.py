@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -29,9 +28,14 @@ class CosineScorer(BlockwiseSearch):
         self.scale, self.bias = scale, bias
 
     @classmethod
-    def from_weights(cls, log_scale: Any, bias: Any) -> CosineScorer:
-        """From the weights of `CosineSimilarity`; exp in double precision: float32 differs in torch and NumPy."""
-        return cls(math.exp(float(log_scale)), float(bias))
+    def from_weights(cls, log_scale: NDArray[Any], bias: NDArray[Any]) -> CosineScorer:
+        """With the weights of a `CosineSimilarity`, log s and b.
+
+        In float32 torch and NumPy round exp differently: s is computed in double precision and then rounded, so that a
+        saved model has the same scores with and without torch.
+        """
+        scale = np.exp(log_scale.astype(np.float64)).astype(log_scale.dtype)
+        return cls(float(scale), float(bias))
 
     def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """S of every row of u and every row of v: in double precision, then rounded to that of u and v."""

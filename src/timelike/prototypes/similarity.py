@@ -305,7 +305,8 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
 
     def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """The same of arrays, without gradients: in double precision, then rounded to that of u and v."""
-        return CosineScorer.from_weights(self.log_scale.detach(), self.bias.detach()).scores(u, v)
+        log_scale, bias = (weight.detach().cpu().numpy() for weight in (self.log_scale, self.bias))
+        return CosineScorer.from_weights(log_scale, bias).scores(u, v)
 
     def fit_scale(self, vectors: NDArray[Any], codes: NDArray[np.int64], rng: np.random.Generator) -> None:
         """s and b by logistic regression on pairs of these vectors, as many of one class as of two.
