@@ -30,7 +30,9 @@ def test_it_tells_kinds_of_series_apart_that_it_was_never_told(waves):
 
 def test_steps_follow_the_paper_in_its_preset_unless_given(ragged, monkeypatch):
     asked = []
-    monkeypatch.setattr("timelike.train.loop.fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
+    monkeypatch.setattr(
+        "timelike.train.loop.fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History()
+    )
     for n_negatives in (1, 5, 10, 20):
         tl.CausalEncoder.preset("thesis", n_negatives=n_negatives).fit(ragged)
     assert asked == [1500, 1500, 2000, 2000]

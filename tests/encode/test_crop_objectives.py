@@ -219,7 +219,9 @@ def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path
 )
 def test_steps_follow_the_size_of_the_data_unless_given(count, length, expected, monkeypatch):
     asked = []
-    monkeypatch.setattr("timelike.train.loop.fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
+    monkeypatch.setattr(
+        "timelike.train.loop.fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History()
+    )
     data = np.zeros((count, length, 1), np.float32)
     for max_steps in (None, 7):
         tl.CausalEncoder(channels=1, depth=1, vectors="raw", max_steps=max_steps).fit(data)

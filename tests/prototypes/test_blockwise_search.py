@@ -30,7 +30,7 @@ def whole(model, asked):
 
 
 def test_answers_are_those_of_the_whole_table(model, asked, monkeypatch):
-    monkeypatch.setattr(similarity, "MAX_SIMILARITIES", 23 * 3)  # blocks that cut classes
+    monkeypatch.setattr("timelike.prototypes.vector_search.MAX_SIMILARITIES", 23 * 3)  # blocks that cut classes
     monkeypatch.setattr(similarity, "_MAX_SIDE_UNITS", 16 * 3)
     table = whole(model, asked)
     assert len(table) > len(model.classes_)

@@ -179,7 +179,7 @@ def test_prototypes_too_many_to_be_remembered_have_the_same_answers(first, secon
 def test_the_best_of_other_similarities_are_those_of_the_whole_table(monkeypatch, kind):
     s, (u, v), starts = kind(), vectors(60, 7), np.array([0, 1, 20, 59])
     whole = s.scores(u, v)
-    monkeypatch.setattr(similarity_module, "MAX_SIMILARITIES", 7 * 9)  # blocks that cut groups
+    monkeypatch.setattr("timelike.prototypes.vector_search.MAX_SIMILARITIES", 7 * 9)  # blocks that cut groups
     values, ids = s.top_k(u, v, 12)
     np.testing.assert_array_equal(ids, np.argsort(-whole, axis=0, kind="stable")[:12].T)
     np.testing.assert_allclose(values, np.take_along_axis(whole.T, ids, 1), rtol=1e-6)

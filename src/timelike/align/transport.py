@@ -46,7 +46,7 @@ class OT(Aligner):
 
     Examples
     --------
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[transport]
     >>> tl.OT().distance([0.0, 1.0], [1.0, 0.0])
     0.0
     >>> tl.OT(cost="manhattan").align([0.0, 4.0], [1.0, 1.0, 5.0, 5.0]).plan
@@ -213,7 +213,7 @@ class OPW(EntropicTransport):
 
     Examples
     --------
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[transport]
     >>> x, y = [0.0, 1.0, 2.0], [2.0, 1.0, 0.0]
     >>> tl.OT().distance(x, y), round(tl.OPW().distance(x, y), 4)
     (0.0, 2.6667)

@@ -43,7 +43,7 @@ class CombinedEncoder(Encoder):
 
     Examples
     --------
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> X = tl.Sequences([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [2.0, 1.0, 0.0, 0.0, 1.0]])
     >>> small = dict(n_features=8, channels=4, depth=2, max_steps=3, random_state=0)
     >>> both = tl.encode.combine([tl.CausalEncoder.preset("thesis", n_negatives=k, **small) for k in (1, 2)])
@@ -131,7 +131,7 @@ class _ConcatenatedStream(Stream):
 def combine(encoders: Sequence[Encoder]) -> CombinedEncoder:
     """Combine several encoders into one with concatenated vectors; it is fitted if all of them are.
 
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> encoders = [tl.CausalEncoder.preset("thesis", n_negatives=k) for k in (1, 2, 5, 10)]
     >>> tl.encode.combine(encoders).encoders[2].n_negatives
     5

@@ -97,7 +97,7 @@ def swap_grid(
 
     Examples
     --------
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
     >>> model = tl.Separation(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
     >>> tl.forecast.swap_grid(model, X[:2], X[2:5], horizon=4)
@@ -171,7 +171,7 @@ def latent_interpolation(model: Any, a: Any, b: Any, steps: int = 6) -> LatentIn
 
     Examples
     --------
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
     >>> model = tl.SRVP(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
     >>> tl.forecast.latent_interpolation(model, X[0], X[1], steps=3)

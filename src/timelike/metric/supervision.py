@@ -92,8 +92,8 @@ class Labels(Supervision):
 
     Examples
     --------
-    >>> import timelike as tl
-    >>> tl.TAP().set_params(supervision__augment=True).supervision  # needs: timelike[learn]
+    >>> import timelike as tl  # needs: timelike[learn]
+    >>> tl.TAP().set_params(supervision__augment=True).supervision
     Labels(dual=True, joint=True, augment=True, consistency=None)
     """
 

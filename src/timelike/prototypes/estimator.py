@@ -169,7 +169,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np  # needs: timelike[learn]
     >>> import timelike as tl
     >>> t, rng = np.arange(40), np.random.default_rng(0)
     >>> X = np.sin(t / np.repeat([1, 2, 4, 8], 10)[:, None] + rng.uniform(0, 6, (40, 1)))
@@ -649,7 +649,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         """A stream that recognizes one sequence, sample by sample; use a new stream for the next sequence.
 
         >>> import numpy as np
-        >>> import timelike as tl
+        >>> import timelike as tl  # needs: timelike[learn]
         >>> t, rng = np.arange(40), np.random.default_rng(0)
         >>> X = np.sin(t / np.repeat([2, 6], 40)[:, None] + rng.uniform(0, 6, (80, 1)))
         >>> y = np.repeat(["fast", "slow"], 40)

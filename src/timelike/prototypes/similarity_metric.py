@@ -64,7 +64,7 @@ class SimilarityMetric(FittedMetric):
     Examples
     --------
     >>> import numpy as np
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> t, rng = np.arange(40), np.random.default_rng(0)
     >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
     >>> model = tl.Prototypes(similarity_fn="learned", max_steps=60, random_state=0)
@@ -156,7 +156,7 @@ class SimilarityMetric(FittedMetric):
         """How far S is from a distance on these sequences (at least three), by all pairs and by random triples.
 
         >>> import numpy as np
-        >>> import timelike as tl
+        >>> import timelike as tl  # needs: timelike[learn]
         >>> X = np.sin(np.arange(30) / np.repeat([2, 4], 6)[:, None] + np.arange(12)[:, None])
         >>> model = tl.Prototypes(similarity_fn="learned", max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
         >>> violations = model.metric().metric_violations(X, n_triples=100, random_state=0)
@@ -180,7 +180,7 @@ class SimilarityMetric(FittedMetric):
         With `psd=None` the similarities are unchanged.
 
         >>> import numpy as np
-        >>> import timelike as tl
+        >>> import timelike as tl  # needs: timelike[learn]
         >>> from sklearn.svm import OneClassSVM
         >>> t, rng = np.arange(40), np.random.default_rng(0)
         >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))

@@ -672,7 +672,7 @@ def lpips(
 
     Examples
     --------
-    >>> apart = lambda x, y: (x - y).abs().mean(dim=(1, 2, 3))  # instead of a network
+    >>> apart = lambda x, y: (x - y).abs().mean(dim=(1, 2, 3))  # instead of a network  # needs: timelike[learn]
     >>> lpips(np.zeros((1, 2, 1, 32, 32)), np.ones((1, 2, 1, 32, 32)), weights=apart)
     2.0
     """

@@ -66,7 +66,7 @@ class Trainer:
 
     Examples
     --------
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> encoder = tl.CausalEncoder(trainer=tl.Trainer(learning_rate=1e-3))
     >>> encoder.trainer_.learning_rate, encoder.trainer_.batch_size
     (0.001, 16)

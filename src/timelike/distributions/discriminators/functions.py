@@ -98,7 +98,7 @@ class FunctionDiscriminator(Discriminator[FunctionCritic]):
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np  # needs: timelike[learn]
     >>> from timelike.distributions import FunctionDiscriminator
     >>> critic = FunctionDiscriminator(lambda z: z.square().sum(1) / 2).train_critic(np.zeros((2, 1)), np.ones((2, 1)))
     >>> critic.gradient(np.array([[3.0]]))

@@ -28,7 +28,7 @@ class PrototypesKernel(Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> import timelike as tl
+    >>> import timelike as tl  # needs: timelike[learn]
     >>> X = np.sin(np.arange(40) / np.repeat([2, 4], 8)[:, None] + np.arange(16)[:, None])
     >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X, np.repeat(["fast", "slow"], 8))
     >>> matrix = tl.distributions.PrototypesKernel(model)(X)

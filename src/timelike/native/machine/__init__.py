@@ -57,8 +57,9 @@ def use_kernels() -> bool:
     if kernels is None and not _warned:
         _warned.append(True)
         warnings.warn(
-            "timelike runs on its fallback (same numbers, 6 to 200 times slower) because this installation has no compiled "
-            "kernels: install a C++17 compiler (g++ or clang++), then pip install --force-reinstall --no-deps timelike",
+            "timelike runs on its fallback (same numbers, 6 to 200 times slower), because this installation has no "
+            "compiled kernels: install a C++17 compiler (g++ or clang++), then pip install --force-reinstall --no-deps "
+            "timelike",
             RuntimeWarning,
             stacklevel=find_stack_level(),
         )
