@@ -75,6 +75,7 @@ def test_pictures_of_0_to_255_are_learned_with_a_warning_that_says_how_to_scale(
     model(output="linear").fit(bytes_)  # no warning where it is meant
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("low_high", [(0.0, 1.0), (0.0, 20.5), (-3.0, 7.0), (0.0, 300.0)])
 def test_other_ranges_are_nobodys_mistake(low_high) -> None:
     low, high = low_high
