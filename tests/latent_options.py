@@ -3,49 +3,39 @@
 from dataclasses import fields
 
 import timelike as tl
-from timelike.forecast import (
-    Experimental,
-    Inference,
-    RandomDynamics,
-    SeparationLoss,
-    SeparationNetwork,
-    SRVPNetwork,
-    StateDynamics,
-    codecs,
-)
-
-CODECS = {kind.word: kind for kind in (codecs.MLP, codecs.DCGAN, codecs.VGG, codecs.ResNet, codecs.Sprites)}
+from timelike import forecast
+from timelike.forecast import codecs
 
 
 def separation(*, preset=None, **options):
     """A `Separation`: `dynamics_hidden` is of its dynamics, `hidden` of its perceptrons."""
-    given = _group(options, {"trainer": tl.Trainer, "loss": SeparationLoss})
-    given |= _take(options, "dynamics", StateDynamics, {"dynamics_hidden": "hidden"})
+    given = _group(options, {"trainer": tl.Trainer, "loss": forecast.SeparationLoss})
+    given |= _take(options, "dynamics", forecast.StateDynamics, {"dynamics_hidden": "hidden"})
     return _make(tl.Separation, preset, given | _codec(options, "auto") | options)
 
 
 def srvp(*, preset=None, **options):
     """An `SRVP`: `motion_hidden` is of its dynamics, `hidden` and `shortcut` of its perceptrons and of its inference."""
-    given = _group(options, {"trainer": tl.Trainer, "experimental": Experimental})
-    given |= _take(options, "dynamics", RandomDynamics, {"motion_hidden": "hidden"})
-    given |= _take(options, "inference", Inference, keep=("hidden", "shortcut"))
+    given = _group(options, {"trainer": tl.Trainer, "experimental": forecast.Experimental})
+    given |= _take(options, "dynamics", forecast.RandomDynamics, {"motion_hidden": "hidden"})
+    given |= _take(options, "inference", forecast.Inference, keep=("hidden", "shortcut"))
     return _make(tl.SRVP, preset, given | _codec(options, "auto") | options)
 
 
 def separation_network(frame, **options):
     """A `SeparationNetwork`."""
-    given = _take(options, "dynamics", StateDynamics, {"dynamics_hidden": "hidden"})
-    return SeparationNetwork(frame, **given, **_codec(options, "perceptron", filters=64), **options)
+    given = _take(options, "dynamics", forecast.StateDynamics, {"dynamics_hidden": "hidden"})
+    return forecast.SeparationNetwork(frame, **given, **_codec(options, "perceptron", filters=64), **options)
 
 
 def srvp_network(frame, **options):
     """An `SRVPNetwork`, of the thesis's sizes unless given."""
     thesis = {"motion_hidden": 512, "gain": 1.41, "n_code": 128, "hidden": 256}
     options = thesis | options
-    given = _group(options, {"experimental": Experimental})
-    given |= _take(options, "dynamics", RandomDynamics, {"motion_hidden": "hidden"})
-    given |= _take(options, "inference", Inference, keep=("hidden", "shortcut"))
-    return SRVPNetwork(frame, **given, **_codec(options, "perceptron", filters=64), **options)
+    given = _group(options, {"experimental": forecast.Experimental})
+    given |= _take(options, "dynamics", forecast.RandomDynamics, {"motion_hidden": "hidden"})
+    given |= _take(options, "inference", forecast.Inference, keep=("hidden", "shortcut"))
+    return forecast.SRVPNetwork(frame, **given, **_codec(options, "perceptron", filters=64), **options)
 
 
 def _make(kind, preset, options):
@@ -68,13 +58,14 @@ def _take(options, argument, kind, renamed=None, keep=()):
 
 def _codec(options, default, **sizes):
     word, some = options.pop("codec", default), {}
-    for kind in CODECS.values():
+    kinds = {kind.word: kind for kind in (codecs.MLP, codecs.DCGAN, codecs.VGG, codecs.ResNet, codecs.Sprites)}
+    for kind in kinds.values():
         names = {field.name for field in fields(kind)}
         some[kind.word] = {name: value for name, value in (sizes | options).items() if name in names}
     for name in {name for given in some.values() for name in given} & options.keys():
         del options[name]
-    if isinstance(word, str) and word in CODECS and (some[word] or default != "auto"):
-        return {"codec": CODECS[word](**some[word])}
+    if isinstance(word, str) and word in kinds and (some[word] or default != "auto"):
+        return {"codec": kinds[word](**some[word])}
     if word == "auto" and (some["perceptron"] or some["dcgan"]):
         return {"codec": codecs.Auto(vectors=codecs.MLP(**some["perceptron"]), images=codecs.DCGAN(**some["dcgan"]))}
     return {"codec": word}

@@ -159,5 +159,6 @@ def test_a_model_of_ones_own_is_written_on_the_base_and_what_needs_torch_says_so
     assert facts["bad"] == "ValueError: power=-1: expected a finite number greater than 0"
     assert "Middle, which is not a public name of a package of timelike" in facts["unknown"]
     assert (facts["again"], facts["answers"], facts["middle"]) == (True, True, True)
-    for what in ("encoder", "metric", "loading"):
-        assert facts[what] == "ModuleNotFoundError: No module named 'torch'"
+    names = {"encoder": "encode.CausalEncoder", "metric": "metric.SiameseGRU", "loading": "encode.CausalEncoder"}
+    for what, name in names.items():
+        assert facts[what] == f'ModuleNotFoundError: timelike.{name} needs torch: pip install "timelike[learn]"'

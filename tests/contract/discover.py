@@ -3,23 +3,25 @@
 import dataclasses
 import inspect
 from functools import cache
+from importlib import import_module
 
 import numpy as np
-import torch
 from sklearn.base import is_regressor
 
 import timelike as tl
+from optional_torch import torch
+from timelike import _exports
 from timelike.align import Aligner, Metric
-from timelike.attacks import Attack
+from timelike.core.extras import is_extra
 from timelike.distributions.discriminators.base import Discriminator
 from timelike.forecast import Forecaster
-from timelike.metric.losses import Loss
 from timelike.models import Model, registry
 from timelike.sequences.augment import Augmentation
+from timelike.train import Trained
 
-METHODS = registry.all_methods()
+METHODS = registry.all_methods()  # without torch those that need none to be imported
 PLAIN_METRICS = [kind for kind in METHODS.values() if issubclass(kind, Metric) and not issubclass(kind, Model)]
-LOSSES = [kind for kind in METHODS.values() if issubclass(kind, Loss)]
+LOSSES = [kind for kind in METHODS.values() if torch and issubclass(kind, tl.metric.losses.Loss)]
 MODELS = [kind for kind in METHODS.values() if issubclass(kind, Model)]
 LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
 SINGLE = [
@@ -28,8 +30,25 @@ SINGLE = [
 FORECASTERS = [kind for kind in MODELS if issubclass(kind, Forecaster)]
 ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
 DISCRIMINATORS = [kind for kind in METHODS.values() if issubclass(kind, Discriminator)]
-ATTACKS = [kind for kind in METHODS.values() if issubclass(kind, Attack)]
+ATTACKS = [kind for kind in METHODS.values() if torch and issubclass(kind, tl.attacks.Attack)]
 AUGMENTATIONS = [kind for kind in METHODS.values() if issubclass(kind, Augmentation)]
+
+
+def public_objects():
+    """Every public name with what it stands for; without torch those that do not need it."""
+    for package in _exports.public_packages():
+        for name in _exports.public_names(package):
+            try:
+                yield name, getattr(import_module(package), name)
+            except ModuleNotFoundError as error:
+                if torch is not None or not is_extra(error):
+                    raise
+
+
+def needs_learn(kind):
+    """Whether a method trains a network: its class may be imported without torch, and an example cannot be fitted."""
+    return issubclass(kind, Trained) or kind in (tl.prototypes.SimilarityMetric, tl.distributions.PrototypesKernel)
+
 
 # options by which most methods become small; a method for which they are not enough says more in `_test_parameters`
 SIZES = {"hidden": 4, "layers": 1, "n_layers": 1, "n_kernels": 2, "n_virtual_frames": 2, "filters": 2}
@@ -48,7 +67,9 @@ FUTURES = [(kind, "predict") for kind in FORECASTERS]
 # modules of vectors, or of windows of one length, which know no lengths: they have tests of their own
 VECTORS = {"Similarity", "Separation"}
 MODULES = [
-    kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module) and name not in VECTORS
+    kind
+    for name in (tl.nn.__all__ if torch else ())
+    if issubclass(kind := getattr(tl.nn, name), torch.nn.Module) and name not in VECTORS
 ]
 CHANNELS = 2
 NEEDED = {"n_channels": CHANNELS, "frame": (1, 1, CHANNELS), "dropout": 0.0}  # which would draw anew in every call

@@ -5,6 +5,8 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
+
 import timelike as tl
 from contract.overlay import ADDITIONS, ROOT, build, run
 from tampering import read_config, write_config
@@ -23,6 +25,8 @@ def pytest_collection_modifyitems(items):
 
 MISSING = """
 import json, pathlib, sys
+import pytest
+
 import timelike as tl
 from timelike.metric import losses
 
@@ -57,6 +61,7 @@ def about(ids, method):
     return sorted(name.sub("…", one) for one in ids if name.search(one.partition("[")[2]))
 
 
+@pytest.mark.learn
 def test_what_is_added_by_a_file_and_a_line_keeps_every_promise_that_its_neighbours_keep(tmp_path):
     library, report = build(tmp_path), tmp_path / "report.xml"
     (library / "recorder.py").write_text(RECORDER)

@@ -71,6 +71,7 @@ def test_an_integer_past_all_floats_is_no_finite_number():
             parameters.check_float(value, "x")
 
 
+@pytest.mark.learn
 def test_a_network_larger_than_memory_is_refused_in_words():
     X = data(tl.encode.VectorEncoder)
     with pytest.raises(MemoryError, match=r"VectorEncoder\(.*hidden=16777216.* does not fit into memory"):

@@ -2,13 +2,21 @@
 
 import inspect
 import re
-from importlib import import_module
 
-import torch
+import pytest
 
 import timelike as tl
-from contract.discover import ATTACKS, AUGMENTATIONS, DISCRIMINATORS, LOSSES, METHODS, MODELS, PLAIN_METRICS
-from timelike import _exports
+from contract.discover import (
+    ATTACKS,
+    AUGMENTATIONS,
+    DISCRIMINATORS,
+    LOSSES,
+    METHODS,
+    MODELS,
+    PLAIN_METRICS,
+    public_objects,
+)
+from optional_torch import torch
 from timelike.align import Aligner, Metric
 from timelike.distributions import Kernel
 from timelike.encode import Encoder
@@ -17,18 +25,14 @@ from timelike.models import Model
 from timelike.train import Trained
 
 MAX_ARGUMENTS, MAX_BASES = 20, 2
-PUBLIC = {
-    getattr(import_module(package), name)
-    for package in _exports.public_packages()
-    for name in _exports.public_names(package)
-}
-MODULES = {getattr(tl.nn, name) for name in tl.nn.__all__}
+PUBLIC = {one for _, one in public_objects()}
+MODULES = {getattr(tl.nn, name) for name in (tl.nn.__all__ if torch else ())}
 CLASSES = sorted(
     (one for one in PUBLIC | MODULES if inspect.isclass(one)), key=lambda kind: (kind.__name__, kind.__module__)
 )
 # what users construct; the others are records, which only the library makes, and bases
 CONSTRUCTED = {*MODELS, *PLAIN_METRICS, *LOSSES, *ATTACKS, *AUGMENTATIONS, *DISCRIMINATORS, *MODULES}
-CONSTRUCTED |= {kind for kind in METHODS.values() if issubclass(kind, Kernel | torch.nn.Module)}
+CONSTRUCTED |= {kind for kind in METHODS.values() if issubclass(kind, (Kernel, *((torch.nn.Module,) if torch else ())))}
 ROLES = (Model, Trained, Metric, Aligner, Forecaster, Encoder)  # the bases that a method is for
 
 # DDTW is DTW of the slopes: a method that another is derived from, not a part of one
@@ -61,12 +65,14 @@ def test_a_constructor_takes_at_most_twenty_arguments():
     assert {name: count for name, count in taken.items() if count > MAX_ARGUMENTS} == {}
 
 
+@pytest.mark.learn
 def test_there_are_at_most_two_bases_between_a_method_and_its_role():
     methods = [kind for kind in METHODS.values() if issubclass(kind, ROLES)]
     assert len(methods) > 50
     assert {kind.__name__: len(bases(kind)) for kind in methods if len(bases(kind)) > MAX_BASES} == {}
 
 
+@pytest.mark.learn
 def test_a_base_has_several_subclasses():
     """A class that is inherited from once was cut in two."""
     between = {base for kind in METHODS.values() if issubclass(kind, ROLES) for base in bases(kind)}

@@ -79,7 +79,7 @@ def test_whole_numbers_beyond_what_was_learned_from_are_refused(case, name, expe
 @pytest.mark.parametrize(
     ("case", "name"),
     [("Drift, updated", f"pool_.{field}") for field in ("place", "unit", "batch")]
-    + [("Prototypes, calibrated", "members_.counts")],
+    + [pytest.param("Prototypes, calibrated", "members_.counts", marks=pytest.mark.learn)],
     indirect=["case"],
 )
 def test_positions_and_counts_that_cannot_be_are_refused(case, name):

@@ -9,7 +9,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import timelike as tl
-from contract.discover import FORECASTERS, LEARNED_METRICS, MODELS, SINGLE, small
+from contract.discover import FORECASTERS, LEARNED_METRICS, MODELS, SINGLE, needs_learn, small
+from optional_torch import torch
 from timelike.encode import Encoder
 from timelike.forecast import Forecaster
 
@@ -53,7 +54,8 @@ def expected(estimator):
     return found | (MORE["transformer"] if hasattr(kind, "transform") else {})
 
 
-ESTIMATORS = [example(kind) for kind in MODELS if kind not in (*IMAGES, *VECTORS)]
+# without torch there is no example of what has a network
+ESTIMATORS = [example(kind) for kind in MODELS if kind not in (*IMAGES, *VECTORS) and (torch or not needs_learn(kind))]
 
 
 def checks():
@@ -70,7 +72,8 @@ def checks():
         for one, check in checks_of(estimator):
             options = ",".join(f"{key}={value}" for key, value in check.keywords.items())
             label = check.func.__name__ + (f"({options})" if options else "")
-            yield pytest.param(one, check, reasons.get(check.func.__name__), id=f"{name}-{label}")
+            marks = [pytest.mark.learn] if needs_learn(type(estimator)) else []
+            yield pytest.param(one, check, reasons.get(check.func.__name__), id=f"{name}-{label}", marks=marks)
 
 
 @pytest.mark.parametrize(("estimator", "check", "reason"), list(checks()))
@@ -120,6 +123,12 @@ def test_nothing_but_the_reasons_given_makes_a_check_fail(estimator, check):
 
 
 def test_estimators_of_every_package_are_checked():
-    assert {tl.Neighbors, tl.KMedoids, tl.CausalEncoder, tl.EmbeddingRegressor, tl.TAP} < set(map(type, ESTIMATORS))
+    expected = {tl.Neighbors, tl.KMedoids, tl.EmbeddingRegressor, tl.Rocket, tl.Discriminant, tl.Fused, tl.Verifier}
+    assert expected < set(map(type, ESTIMATORS))
+
+
+@pytest.mark.learn
+def test_estimators_with_networks_are_checked():
+    assert {tl.CausalEncoder, tl.Prototypes, tl.TAP} < set(map(type, ESTIMATORS))
     assert [tl.encode.FrameEncoder, tl.encode.ImageEncoder] == IMAGES
     assert [tl.encode.VectorEncoder] == VECTORS

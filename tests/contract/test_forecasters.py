@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import torch
 
 import timelike as tl
 from contract.discover import FORECASTERS, data, fitted, small
+from optional_torch import torch
 from timelike.models import Model
 
 # how each public verb is called, given a fitted model and sequences; a new verb needs a line here
@@ -37,7 +37,16 @@ def verbs(kind):
 
 
 def states():
-    return torch.get_rng_state().numpy().tobytes(), str(np.random.get_state()), random.getstate()  # noqa: NPY002
+    of_torch = torch.get_rng_state().numpy().tobytes() if torch else b""
+    return of_torch, str(np.random.get_state()), random.getstate()  # noqa: NPY002
+
+
+def draw_a_few():
+    """As a caller would: from torch's generator, where there is one."""
+    if torch:
+        torch.randn(50)
+    else:
+        np.random.standard_normal(50)  # noqa: NPY002
 
 
 @pytest.mark.parametrize("kind", FORECASTERS)
@@ -45,8 +54,7 @@ def test_no_verb_moves_the_callers_generators(kind):
     X, model = data(kind, seed=3), fitted(kind)
     for verb in verbs(kind):
         assert verb in CALLS, f"{kind.__name__}.{verb} is new: say in CALLS how it is called"
-        torch.manual_seed(1)
-        torch.rand(3)
+        draw_a_few()
         before = states()
         CALLS[verb](model, X)
         assert states() == before, verb
@@ -54,14 +62,14 @@ def test_no_verb_moves_the_callers_generators(kind):
 
 @pytest.mark.parametrize("kind", FORECASTERS)
 def test_threads_change_no_answer(kind):
-    """Also while another thread draws from torch's generator, which all threads share."""
+    """Also while another thread draws from torch's generator, or NumPy's, which all threads share."""
     X, model, over = data(kind, seed=3), fitted(kind), threading.Event()
     called = [verb for verb in verbs(kind) if verb not in ("fit", "calibrate")]
     alone = {verb: CALLS[verb](model, X) for verb in called}
 
     def draw():
         while not over.is_set():
-            torch.randn(50)
+            draw_a_few()
 
     with ThreadPoolExecutor(4) as pool:
         drawing = pool.submit(draw)
@@ -73,6 +81,7 @@ def test_threads_change_no_answer(kind):
         np.testing.assert_array_equal(answer, alone[verb], err_msg=verb)
 
 
+@pytest.mark.learn
 def test_samples_of_a_training_do_not_depend_on_what_was_drawn_before():
     """Noise of a batch is that of its own seed, whatever torch's generator has come to in the meantime."""
     X = data(tl.SRVP, seed=3)

@@ -5,10 +5,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
 
 import timelike as tl
 from contract.discover import METHODS
+from optional_torch import torch
 from timelike.distributions import RBF, Kernel, Laplacian, TwoSample, mmd
 from timelike.distributions.validation import pool_samples, validate_sample
 

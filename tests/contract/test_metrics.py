@@ -35,6 +35,11 @@ def some(kind):
 
 def test_there_are_metrics_to_test():
     assert {tl.DTW, tl.GDTW} < set(PLAIN_METRICS)
+    assert {tl.Rocket, tl.Discriminant, tl.Fused} < set(LEARNED_METRICS)
+
+
+@pytest.mark.learn
+def test_there_are_networks_to_test():
     assert {tl.SiameseGRU, tl.CoupledGRU, tl.TAP, tl.CausalEncoder, tl.encode.FrameEncoder} < set(LEARNED_METRICS)
 
 

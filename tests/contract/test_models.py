@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -24,8 +23,8 @@ from contract.discover import (
     small,
     targets,
 )
+from optional_torch import torch
 from timelike.encode import Encoder
-from timelike.metric import DistanceNetwork
 from timelike.train import Trained
 
 NONSENSE = object()
@@ -51,10 +50,11 @@ def test_there_are_estimators_of_every_package_to_test():
         tl.KMeans,
         tl.neighbors.ElasticKernel,
         tl.EmbeddingClassifier,
-        tl.CausalEncoder,
-        tl.TAP,
+        tl.Rocket,
+        tl.Discriminant,
+        tl.Fused,
     } < set(MODELS)
-    assert {tl.forecast.Persistence, tl.forecast.Ridge, tl.Separation} < set(FORECASTERS)
+    assert {tl.forecast.Persistence, tl.forecast.Ridge} < set(FORECASTERS)
     assert {kind.__module__.split(".")[1] for kind in MODELS} >= {
         "cluster",
         "neighbors",
@@ -65,6 +65,12 @@ def test_there_are_estimators_of_every_package_to_test():
         "forecast",
         "prepare",
     }
+
+
+@pytest.mark.learn
+def test_there_are_networks_of_every_package_to_test():
+    assert {tl.CausalEncoder, tl.TAP, tl.Prototypes} < set(MODELS)
+    assert {tl.Separation, tl.SRVP} < set(FORECASTERS)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -234,7 +240,7 @@ class TestEveryTrainedModel:
     @pytest.mark.parametrize("filling", [1e3, np.nan])
     def test_padding_changes_no_value_and_no_gradient(self, kind, filling):
         network = learn(small(kind), data(kind)).network_
-        if not issubclass(kind, Encoder) and not isinstance(network, DistanceNetwork):
+        if not issubclass(kind, Encoder) and not isinstance(network, tl.metric.DistanceNetwork):
             pytest.skip("its network sees frames, not sequences")
         x, lengths = fitted(kind)._standardize(data(kind, seed=5)).to_tensor()
         more = torch.full((len(x), 5, *x.shape[2:]), filling)

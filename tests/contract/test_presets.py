@@ -15,6 +15,8 @@ from timelike.models import Model
 from timelike.train import History, LinearDecay, Milestones, Trained
 from timelike.train.schedules import Schedule
 
+pytestmark = pytest.mark.learn  # every preset is of a network
+
 _OFF = {"initialization": "thesis", "standardize": False}
 _SRVP = {
     "B.3.1": {"n_content": 256, "n_code": 128, "hidden": 256, "dynamics_hidden": 512, "output": "sigmoid"},

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.distributions import RBF, Drift, FlowDiverged, FunctionDiscriminator, descend, differences, power
+from timelike import distributions
+from timelike.distributions import RBF, Drift, FunctionDiscriminator, differences, power
 from timelike.distributions.discrepancy.mmd import estimate_mmd
 from timelike.distributions.drift.batch_test import run_permutation_test
 from timelike.distributions.drift.evidence import Evidence, start_weights
@@ -104,28 +105,34 @@ def test_the_fewest_units_are_those_whose_allocations_reach_the_level(level, few
     assert 2 / math.comb(2 * fewest, fewest) <= level
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize(("size", "far"), [(998.0, False), (1000.0, True)])
 def test_a_flow_has_diverged_a_thousand_times_as_far_as_start_and_target_reach(size, far):
     start, real = np.array([[-1.0], [1.0]]), np.array([[0.0], [0.5]])  # they reach 1 from their middle
 
     def flowing():
-        return descend(start, real, FunctionDiscriminator(lambda z: z.sum(1)), steps=1, step=size, scores={})
+        return distributions.descend(
+            start, real, FunctionDiscriminator(lambda z: z.sum(1)), steps=1, step=size, scores={}
+        )
 
     if far:
-        with pytest.raises(FlowDiverged, match="moved 1e\\+03 away, and the extent of start and real is 1"):
+        with pytest.raises(
+            distributions.FlowDiverged, match="moved 1e\\+03 away, and the extent of start and real is 1"
+        ):
             flowing()
     else:
         moved = flowing().particles
         assert abs(moved[0, 0] - start[0, 0]) == pytest.approx(size)
 
 
+@pytest.mark.learn
 def test_a_flow_is_looked_at_about_fifty_times_unless_it_is_said_otherwise():
     start, real = np.random.default_rng(0).standard_normal((2, 5, 1))
-    flow = descend(start, real, RBF(width=1.0), steps=200, step=0.1, scores={})
+    flow = distributions.descend(start, real, RBF(width=1.0), steps=200, step=0.1, scores={})
     assert np.diff(flow.frame_steps).tolist() == [4] * 50
-    flow = descend(start, real, RBF(width=1.0), steps=7, step=0.1, scores={})
+    flow = distributions.descend(start, real, RBF(width=1.0), steps=7, step=0.1, scores={})
     assert flow.frame_steps.tolist() == list(range(8))
-    flow = descend(start, real, RBF(width=1.0), steps=7, step=0.1, record_every=3, scores={})
+    flow = distributions.descend(start, real, RBF(width=1.0), steps=7, step=0.1, record_every=3, scores={})
     assert flow.frame_steps.tolist() == [0, 3, 6, 7]
 
 

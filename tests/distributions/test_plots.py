@@ -14,6 +14,7 @@ def quiver(axes):
     return np.stack([found.U, found.V], axis=1)
 
 
+@pytest.mark.learn
 def test_a_landscape_shows_the_cost_and_arrows_lead_down():
     slope = FunctionDiscriminator(lambda z: 3 * z[:, 0] - z[:, 1])
     axes = plots.plot_landscapes(FAKE, REAL, {"slope": slope}, size=5).axes[0]

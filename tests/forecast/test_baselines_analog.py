@@ -211,10 +211,11 @@ class TestLearnedMetrics:
         model = Analog(encoder, 2, window=10).fit(X)
         np.testing.assert_array_equal(model.metric_.encode(X), encoder.encode(X))
 
-    def test_one_that_needs_labels_is_refused_with_the_way_out(self):
+    @pytest.mark.parametrize("name", ["Discriminant", pytest.param("SiameseGRU", marks=pytest.mark.learn)])
+    def test_one_that_needs_labels_is_refused_with_the_way_out(self, name):
         labelled = tl.Sequences(walks(60, 40), labels=["a", "b"])
-        with pytest.raises(ValueError, match=r"metric=SiameseGRU.* could not be fitted to windows.*: fit it before"):
-            Analog(tl.SiameseGRU(max_steps=2, random_state=0), 2, window=10).fit(labelled)
+        with pytest.raises(ValueError, match=rf"metric={name}.* could not be fitted to windows.*: fit it before"):
+            Analog(getattr(tl, name)(random_state=0), 2, window=10).fit(labelled)
 
     def test_pictures_reach_the_metric_as_pictures(self):
         model = Analog("dtw", 1, window=2).fit(RNG.standard_normal((2, 9, 1, 4, 4)))

@@ -274,6 +274,7 @@ def test_a_method_with_a_forecast_of_its_own_is_calibrated_once_however_many_it_
     np.testing.assert_array_equal(many, one)
 
 
+@pytest.mark.learn
 def test_what_means_of_draws_were_calibrated_by_is_kept_in_the_saved_model(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.standard_normal((10, 9, 1)).cumsum(axis=1)

@@ -24,6 +24,7 @@ def folder_of_clips(folder, lengths=(9,) * 8):
     return folder
 
 
+@pytest.mark.learn
 def test_clips_have_futures_whose_clock_goes_on(tmp_path) -> None:
     clips = tl.load(folder_of_clips(tmp_path))
     fitted = model().fit(clips[:6])
@@ -36,6 +37,7 @@ def test_clips_have_futures_whose_clock_goes_on(tmp_path) -> None:
     assert futures.to_sequences().ids.tolist() == ["walk6", "walk7"]
 
 
+@pytest.mark.learn
 def test_a_clip_too_short_to_learn_from_is_named_by_its_file(tmp_path) -> None:
     clips = tl.load(folder_of_clips(tmp_path, (9, 9, 9, 3, 9, 4, 9, 9)))  # four frames just suffice
     words = r"1 of 8 sequences of X are ignored, because SRVP needs at least 4 .*: sequence 3 \('walk3'\) has 3;"
@@ -51,6 +53,7 @@ def test_a_clip_too_short_to_learn_from_is_named_by_its_file(tmp_path) -> None:
         fitted.states(clips.crop(0, 2))
 
 
+@pytest.mark.learn
 def test_clips_that_are_all_too_short_cannot_be_learned_from(tmp_path) -> None:
     clips = tl.load(folder_of_clips(tmp_path, (3,) * 8))
     with pytest.raises(
@@ -59,6 +62,7 @@ def test_clips_that_are_all_too_short_cannot_be_learned_from(tmp_path) -> None:
         model().fit(clips)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_pictures_of_0_to_255_are_learned_with_a_warning_that_says_how_to_scale(dtype) -> None:
     bytes_ = tl.Sequences(DIGITS.pad().values.astype(dtype))
@@ -71,6 +75,7 @@ def test_pictures_of_0_to_255_are_learned_with_a_warning_that_says_how_to_scale(
     model(output="linear").fit(bytes_)  # no warning where it is meant
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("low_high", [(0.0, 1.0), (0.0, 20.5), (-3.0, 7.0), (0.0, 300.0)])
 def test_other_ranges_are_nobodys_mistake(low_high) -> None:
     low, high = low_high
@@ -101,6 +106,7 @@ def test_clips_of_which_nothing_is_known_say_nothing(recwarn) -> None:
     assert not recwarn.list
 
 
+@pytest.mark.learn
 def test_bytes_given_to_a_model_of_the_unit_range_are_refused(tmp_path) -> None:
     fitted = model().fit(tl.load(folder_of_clips(tmp_path)))
     with pytest.raises(

@@ -202,6 +202,7 @@ def separation(videos):
     return tl.Separation(codec="dcgan", conditioning=3, max_steps=2, random_state=0).fit(videos)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("name", ["srvp", "separation"])
 def test_every_content_meets_every_motion_and_a_motion_is_drawn_once(name, videos, request):
     model, past = request.getfixturevalue(name), videos.crop(0, 4)
@@ -218,6 +219,7 @@ def test_every_content_meets_every_motion_and_a_motion_is_drawn_once(name, video
         tl.forecast.swap_grid(model, past[:2], past[1:4], 5, truth=videos[:2].crop(4, 9))
 
 
+@pytest.mark.learn
 def test_swaps_draw_themselves_and_move(srvp, videos, tmp_path):
     past = videos.crop(0, 4)
     found = tl.forecast.swap_grid(srvp, past[:2], past[1:4], 5, random_state=3)
@@ -231,6 +233,7 @@ def test_swaps_draw_themselves_and_move(srvp, videos, tmp_path):
         assert picture.n_frames == 5
 
 
+@pytest.mark.learn
 def test_a_passage_has_both_ends_and_what_lies_between(srvp, separation, videos, tmp_path):
     found = tl.forecast.latent_interpolation(srvp, videos[0], videos[1], steps=4)
     assert repr(found) == "LatentInterpolation(4 sequences of 9 steps, frames (1, 16, 16))"
@@ -249,6 +252,7 @@ def test_a_passage_has_both_ends_and_what_lies_between(srvp, separation, videos,
         tl.forecast.latent_interpolation(separation, videos[0], videos[1])
 
 
+@pytest.mark.learn
 def test_swaps_of_bytes_are_shown_in_their_range(separation, videos):
     judge = partial(tl.forecast.swap_grid, separation, videos[:1].crop(0, 4), videos[1:2].crop(0, 4), 2)
     found = judge()

@@ -11,6 +11,8 @@ from timelike.forecast import latent_forecaster
 from timelike.forecast.training_errors import TrainingErrors, measure_training_errors
 from timelike.train import NotLearnedWarning
 
+pytestmark = pytest.mark.learn
+
 SIZES = {"hidden": 8, "n_state": 6, "n_content": 4, "batch_size": 16, "random_state": 0, "progress": False}
 SRVP = SIZES | {"n_random": 2, "n_code": 6, "motion_hidden": 8}
 SEPARATION = SIZES | {"dynamics_hidden": 8}

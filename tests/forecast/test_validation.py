@@ -16,12 +16,12 @@ SMALL = {"max_steps": 1, "conditioning": 3, "n_state": 3, "n_code": 4, "filters"
 
 
 @pytest.fixture(scope="module")
-def pictured() -> tl.SRVP:
+def pictured():
     return srvp(**SMALL).fit(PICTURES)
 
 
 @pytest.fixture(scope="module")
-def plain() -> tl.SRVP:
+def plain():
     return srvp(**SMALL).fit(SERIES)
 
 
@@ -81,6 +81,7 @@ class TestFrameRates:
         months = tl.Sequences([np.zeros(3), np.zeros(3)], times=[days[:3], days[5:8]])
         tl.forecast.Persistence().fit(months)
 
+    @pytest.mark.learn
     def test_a_method_that_goes_by_the_clock_takes_them(self):
         clips = tl.Sequences(SERIES[:2], times=[np.arange(12.0), 2 * np.arange(12.0)])
         with warnings.catch_warnings():
@@ -89,6 +90,7 @@ class TestFrameRates:
 
 
 class TestASingleSequence:
+    @pytest.mark.learn
     def test_of_pictures_is_told_how_to_be_given(self, pictured):
         one = PICTURES[0]
         for ask in (lambda: pictured.predict(one, 3), lambda: pictured.swap(one, one, 3), lambda: pictured.elbo(one)):
@@ -96,22 +98,28 @@ class TestASingleSequence:
                 ask()
         assert pictured.predict(one[None], 3).shape == (1, 3, 1, 16, 16)
 
+    @pytest.mark.learn
     def test_of_vectors_too(self, plain):
         with pytest.raises(ValueError, match=r"give x\[None\]"):
             plain.predict(SERIES[0], 3)
+
+    def test_of_vectors_is_so_by_methods_that_learn_nothing(self):
         with pytest.raises(ValueError, match=r"give x\[None\]"):
             tl.forecast.Persistence().fit(SERIES).predict(SERIES[0])
 
+    @pytest.mark.learn
     def test_of_one_channel_too(self):
         model = srvp(**SMALL).fit(SERIES[..., :1])
         with pytest.raises(ValueError, match=r"past has shape \(\d+, 1\).*or \[x\] around its array"):
             model.predict(SERIES[0, :, :1], 3)
 
+    @pytest.mark.learn
     def test_short_sequences_are_short(self, plain):
         with pytest.raises(ValueError, match=r"has 2 time steps: .* needs at least 3$"):
             plain.predict(SERIES[:, :2], 3)
 
 
+@pytest.mark.learn
 class TestInterpolation:
     def test_takes_one_with_and_without_an_axis_before(self, pictured):
         way = pictured.interpolate(PICTURES[0], PICTURES[1], 3).values
@@ -132,6 +140,7 @@ class TestInterpolation:
 
 
 class TestSwaps:
+    @pytest.mark.learn
     def test_without_a_content_there_is_nothing_to_swap(self):
         model = srvp(**SMALL, n_content=0).fit(SERIES)
         with pytest.raises(ValueError, match="n_content=0 leaves it out"):
@@ -142,6 +151,7 @@ class TestSwaps:
         with pytest.raises(TypeError, match="model is a Persistence, which does not swap: expected a fitted SRVP"):
             tl.forecast.swap_grid(model, PICTURES[:1], PICTURES[1:2], 3)
 
+    @pytest.mark.learn
     def test_steps_to_show_are_whole_numbers_in_a_list(self, pictured):
         found = tl.forecast.swap_grid(pictured, PICTURES[:1], PICTURES[1:3], 3)
         for wrong in (3, "x", "12"):
@@ -153,6 +163,7 @@ class TestSwaps:
             with pytest.raises(ValueError, match="steps="):
                 found.plot(steps=wrong)
 
+    @pytest.mark.learn
     def test_of_vectors_say_what_draws_them(self, plain):
         for found in (
             tl.forecast.swap_grid(plain, SERIES[:1], SERIES[1:2], 1),
@@ -161,6 +172,7 @@ class TestSwaps:
             with pytest.raises(ValueError, match=r"the plot\(\) of a Forecast draws others"):
                 found.plot()
 
+    @pytest.mark.learn
     def test_one_of_anything_is_no_plural(self, plain):
         words = repr(tl.forecast.swap_grid(plain, SERIES[:1], SERIES[1:2], 1))
         assert words == "SwapGrid(1 content × 1 motion, 1 step, frames (2,))"
@@ -168,6 +180,7 @@ class TestSwaps:
         assert "1 future of 1 step," in repr(plain.predict(SERIES[:1], 1))
 
 
+@pytest.mark.learn
 class TestOptionsFromWhichNothingComes:
     def test_patience_needs_something_held_out(self):
         with pytest.warns(UserWarning, match=r"patience=2 has nothing to wait for with validation=0"):
@@ -181,6 +194,7 @@ class TestOptionsFromWhichNothingComes:
                 method(codec=tl.forecast.codecs.DCGAN(skips=True), conditioning=3, max_steps=1).fit(SERIES)
 
 
+@pytest.mark.learn
 def test_a_deviation_that_is_too_small_is_blamed_before_the_learning_rate():
     with pytest.raises(
         tl.train.DivergenceError, match=r"observation_std=1e-30 is so small.*; else lower the learning rate"
@@ -188,9 +202,13 @@ def test_a_deviation_that_is_too_small_is_blamed_before_the_learning_rate():
         srvp(**SMALL, observation_std=1e-30).fit(SERIES)
 
 
+@pytest.mark.learn
 def test_more_numbers_than_the_machine_holds_are_refused_by_name(plain):
     with pytest.raises(MemoryError, match=r"horizon=100000000000 with n_samples=2 of 1 past needs .* GiB"):
         plain.predict(SERIES[:1], 10**11, n_samples=2)
+
+
+def test_more_numbers_than_the_machine_holds_are_refused_by_methods_that_learn_nothing():
     with pytest.raises(MemoryError, match=r"horizon=100000000000 with n_samples=1 of 6 pasts"):
         tl.forecast.Persistence().fit(SERIES).predict(SERIES, 10**11)
 
@@ -212,9 +230,13 @@ def test_a_backtest_of_a_small_level_takes_two_samples():
     assert "width" in tl.forecast.backtest(model, SERIES, 2, n_samples=2, **how).scores
 
 
+@pytest.mark.learn
 def test_a_checkpoint_where_no_folder_can_be_made_is_named():
     with pytest.raises(OSError, match=r"checkpoint='/proc/zz': no folder can be made there"):
         srvp(**SMALL, checkpoint="/proc/zz").fit(SERIES)
+
+
+def test_a_checkpoint_of_a_backtest_where_no_folder_can_be_made_is_named():
     model = tl.forecast.Mean().fit(SERIES)
     with pytest.raises(OSError, match=r"checkpoint='/proc/zz': no folder can be made there"):
         tl.forecast.backtest(model, SERIES, 2, n_windows=1, checkpoint="/proc/zz")

@@ -5,7 +5,7 @@ import pytest
 
 from naive import similarity as naive
 from timelike.native import similarity
-from timelike.native.similarity import OutputLayer, fallback
+from timelike.native.similarity import OutputLayer
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -50,9 +50,12 @@ def test_sums_are_those_of_the_formula(isa, dtype, n, m, hidden):
     np.testing.assert_allclose(scores(left, right, layer, isa=isa), naive.table(left, right, *layer), **CLOSE[dtype])
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("slope", [0.0, 0.1, 1.0])
 def test_every_instruction_set_has_the_numbers_of_the_fallback(dtype, slope):
+    from timelike.native.similarity import fallback
+
     left, right, layer = given(150, 270, 512, dtype)
     layer = layer._replace(slope=slope)
     expected = fallback.scores(left, right, layer)
@@ -116,6 +119,7 @@ def test_large_numbers_that_cancel_lose_no_more_than_their_rounding():
     assert np.abs(scores(left, right, layer) - naive.table(left, right, *layer)).max() < bound
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_door_has_the_same_answers_with_and_without_kernels(monkeypatch, dtype):
     left, right, layer = given(40, 30, 65, dtype)
@@ -126,7 +130,7 @@ def test_the_door_has_the_same_answers_with_and_without_kernels(monkeypatch, dty
         similarity.group_maxima(left, right, layer, starts, threads=1),
     ]
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    monkeypatch.setattr(fallback, "_MAX_UNITS", 1000)  # several blocks
+    monkeypatch.setattr("timelike.native.similarity.fallback._MAX_UNITS", 1000)  # several blocks
     without = [
         similarity.scores(left, right, layer, threads=1),
         *similarity.best_scores(left, right, layer, 2, threads=1),

@@ -6,7 +6,6 @@ import pytest
 import timelike as tl
 from naive import elastic, soft_dtw as naive
 from timelike.native import PackedSequences, WarpingBand, is_native_enabled, soft
-from timelike.native.soft import fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 pytestmark = pytest.mark.skipif(not is_native_enabled(), reason="the kernels are switched off")
@@ -110,6 +109,7 @@ def test_what_lies_beyond_the_lengths_is_never_read(isa, cost):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("window", [WarpingBand(), WarpingBand("sakoe", cells=20), WarpingBand("slanted", share=0.1)])
 @pytest.mark.parametrize("gamma", [1e-3, 1.0, 1e3])
 def test_both_executors_agree(gamma, window, monkeypatch):
@@ -140,9 +140,12 @@ def test_frames_give_what_their_costs_give(isa, dtype):
     x = PackedSequences(rng.standard_normal((n.sum(), 3)).astype(dtype), np.cumsum(n) - n, n)
     y = PackedSequences(rng.standard_normal((m.sum(), 3)).astype(dtype), np.cumsum(m) - m, m)
     scales = rng.standard_normal(21).astype(dtype)
-    (one, _), (two, _) = (fallback._pad_items(side, np.arange(21)) for side in (x, y))
+    one, two = (np.zeros((21, side.lengths.max(), 3), dtype) for side in (x, y))
+    for padded, side in ((one, x), (two, y)):
+        for p, item in enumerate(side.items()):
+            padded[p, : len(item)] = item
     cost = np.zeros((21, n.max(), m.max()), dtype)
-    kernels.soft_costs(one.numpy(), two.numpy(), n, m, cost, 2, isa=isa)
+    kernels.soft_costs(one, two, n, m, cost, 2, isa=isa)
     totals, visits, _ = on(isa, 0.5, cost, n, m)
     plan, found, kept = soft.SoftMinimum(0.5).numbers(), np.empty_like(totals), np.empty_like(totals)
     kernels.soft_pairs(plan, *x, *y, np.arange(21), np.arange(21), found, 2, isa=isa)
@@ -159,7 +162,7 @@ def test_frames_give_what_their_costs_give(isa, dtype):
         np.testing.assert_array_equal(gradient[1], given[0][1])
     for p in range(21):
         weights = scales[p] * visits[p, : n[p], : m[p], None].astype(float)
-        difference = one.numpy()[p, : n[p], None].astype(float) - two.numpy()[p, None, : m[p]]
+        difference = one[p, : n[p], None].astype(float) - two[p, None, : m[p]]
         rows, columns = slice(x.starts[p], x.starts[p] + n[p]), slice(y.starts[p], y.starts[p] + m[p])
         tolerance = 1e-5 if dtype == np.float32 else 1e-12
         np.testing.assert_allclose(given[0][0][rows], 2 * (weights * difference).sum(1), atol=10 * tolerance)
@@ -182,9 +185,12 @@ def test_no_pairs_give_no_numbers():
     assert soft.totals(soft.SoftMinimum(1.0), none, np.empty(0, np.int64), np.empty(0, np.int64)).shape == (0,)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("window", [OPEN, WarpingBand("widened", None, 0.1)])
 def test_a_pair_of_the_fallback_has_the_same_bits_whatever_else_is_in_the_batch(dtype, window):
+    from timelike.native.soft import fallback
+
     rng, how = np.random.default_rng(3), soft.SoftMinimum(0.5, window)
     n, m = rng.integers(1, 60, 24), rng.integers(1, 60, 24)
     x, y = (PackedSequences(rng.standard_normal((k.sum(), 2)).astype(dtype), np.cumsum(k) - k, k) for k in (n, m))

@@ -45,6 +45,7 @@ def test_every_instruction_set_gives_the_numbers_of_the_numpy_executor(isa, name
     np.testing.assert_allclose(pairwise(PROBLEMS[name], x, y, isa=isa), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.transport
 @pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("size", [1e-3, 1e3])
 def test_every_instruction_set_survives_extremes(isa, size):

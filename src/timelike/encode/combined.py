@@ -8,12 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.extras import is_installed
 from ..core.parameters import store_parameters
 from ..models import components, options, schema
 from ..sequences import Sequences
 from ..train import Trained
 from .base import Encoder, Floats, Geometry, Stream
 from .onnx.graph import OnnxGraph, add_encoder
+from .rocket.estimator import Rocket
 
 
 def _check_encoders(value: Any, name: str) -> list[Encoder]:
@@ -60,6 +62,8 @@ class CombinedEncoder(Encoder):
 
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
+        if not is_installed("torch"):
+            return {"encoders": [Rocket(n_features=60, random_state=seed) for seed in (0, 1)]}
         from .causal.estimator import CausalEncoder
 
         return {"encoders": [CausalEncoder(n_negatives=k, **CausalEncoder._test_parameters()) for k in (1, 2)]}

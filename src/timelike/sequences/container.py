@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.extras import import_extra
 from ..core.parameters import check_int
 from ..core.validation import arrays, layouts
 from ..core.validation.conversion import torch_device, torch_dtype
@@ -441,7 +442,7 @@ class Sequences:
 
     def to_tensor(self, device: Any = None, *, dtype: torch.dtype | str | None = None) -> PaddedTensor:
         """The padded batch as torch tensors with its lengths; float64 if the values need it, otherwise float32."""
-        import torch
+        torch = import_extra("torch", "Sequences.to_tensor")
 
         block, lengths = self.pad()
         if dtype is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.extras import import_extra
 from ..validation import (
     Sample,
     as_dense_array,
@@ -40,13 +41,13 @@ class FunctionCritic(Critic):
         return items
 
     def _evaluate(self, items: Sample) -> Floats:
-        import torch
+        torch = import_extra("torch", f"{self!r}, a function of tensors,")
 
         with torch.no_grad():
             return np.concatenate([self._call_function(block).numpy() for block in self._tensor_blocks(items)])
 
     def _evaluate_with_gradient(self, items: Sample) -> tuple[Floats, Floats]:
-        import torch
+        torch = import_extra("torch", f"{self!r}, a function of tensors,")
 
         values, gradients = [], []
         for block in self._tensor_blocks(items):

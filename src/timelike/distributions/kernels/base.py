@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...align import metric_names
+from ...core.extras import import_extra
 from ...core.parameters import check_float
 from ..validation import (
     Domain,
@@ -392,7 +393,7 @@ def iterate_lower_blocks(kernel: Kernel, x: Any) -> RowBlocks:
 
 def weighted_sums_by_autograd(kernel: Kernel, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
     """Σ_j w_j k(x_i, y_j) (item,) and its gradient like x, by the kernel's function of tensors."""
-    import torch
+    torch = import_extra("torch", f"the gradient of {kernel!r}")
 
     values, gradients = np.empty(len(x)), np.empty_like(x)
     y_tensor, weight_tensor = torch.tensor(y), torch.tensor(weights)  # copies: those of samples are read-only

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ...core.extras import import_extra
 from ...core.parameters import check_float, check_int
 from ...native import tangent, thread_count
 from ...native.tangent import SIGMOID, SINE, SLOPE
@@ -71,6 +72,7 @@ class WideNetworkKernel(Kernel):
     def __post_init__(self) -> None:
         refuse_unknown_activation(self.activation)
         if any(map(callable, activation_branches(self.activation))):
+            import_extra("torch", "an activation that is a function")
             from .autograd import refuse_non_activations
 
             refuse_non_activations(self.activation)
@@ -122,7 +124,7 @@ class WideNetworkKernel(Kernel):
         return values, gradients.reshape(x.shape)
 
     def _quadrature_matrix(self, x: Any, y: Any | None) -> Matrix:
-        import torch
+        torch = import_extra("torch", f"activation={self.activation!r}")
 
         with torch.no_grad():
             sides = [torch.tensor(side) for side in (x, x if y is None else y)]  # copies: samples are read-only

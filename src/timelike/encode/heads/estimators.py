@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
+from ...core.extras import is_installed
 from ...core.parameters import store_parameters
 from ...core.threads import check_n_jobs
 from ...models import Model, components, options, schema
@@ -52,7 +53,9 @@ class _EmbeddingEstimator(Model):
 
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
-        from ..causal.estimator import CausalEncoder  # torch, which Rocket does without
+        if not is_installed("torch"):
+            return {"encoder": Rocket(n_features=60, random_state=0)}
+        from ..causal.estimator import CausalEncoder
 
         return {"encoder": CausalEncoder(n_negatives=2, **CausalEncoder._test_parameters())}
 

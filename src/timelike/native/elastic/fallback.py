@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..machine import PackedSequences, ProgressCallback
-from .fallback_rules import RULES, Cells, PairBlock, Predecessors
+from .fallback_rules import RULES, DiagonalCells, PairBlock, Predecessors
 from .program import Program, WarpingBand
 
 # Bytes of a diagonal of all pairs in a block. Few enough that a dozen such arrays stay in the second-level cache, and
@@ -135,7 +135,7 @@ class Wavefront:
         if begin >= end:
             return np.empty((0, self.block.x.shape[2]), np.int8)
         shift = self.block.y.shape[1] - 1 - d
-        cells = Cells(slice(begin, end), slice(begin + shift, end + shift))
+        cells = DiagonalCells(slice(begin, end), slice(begin + shift, end + shift))
         before, here = slice(begin, end), slice(begin + 1, end + 1)
         totals = self.rule.moves(cells, Predecessors(older.total[before], newer.total[before], newer.total[here]))
         best = now.total[here]
@@ -153,7 +153,9 @@ class Wavefront:
         np.minimum(totals.corner, totals.above, out=best)
         np.minimum(best, totals.left, out=best)
 
-    def _choose_fewest(self, cells: Cells, totals: Predecessors, steps: Predecessors, best: Values) -> NDArray[np.int8]:
+    def _choose_fewest(
+        self, cells: DiagonalCells, totals: Predecessors, steps: Predecessors, best: Values
+    ) -> NDArray[np.int8]:
         """The best totals and their steps; of equal paths the one with less to count wins, as in the kernels."""
         known = None
         if self.rule.allows_missing:

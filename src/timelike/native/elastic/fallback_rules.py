@@ -35,7 +35,7 @@ class PairBlock(NamedTuple):
     threshold: Array  # (pair,)
 
 
-class Cells(NamedTuple):
+class DiagonalCells(NamedTuple):
     """The cells of one anti-diagonal: their `rows` in x, and their `columns` in the reversed y."""
 
     rows: slice
@@ -66,11 +66,11 @@ class CellRule:
         if self.has_edges:
             self.x_edge, self.y_edge = self.edge(block.x, block.x_before), self.edge(block.y, block.y_before)
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         """Totals of the three ways into the cells, without what `add_cost` adds to all of them."""
         raise NotImplementedError
 
-    def add_cost(self, cells: Cells, best: Array) -> None:
+    def add_cost(self, cells: DiagonalCells, best: Array) -> None:
         """Turn the best of the three totals into the cells' values, in place."""
 
     def edge(self, side: Array, before: Array) -> Array:
@@ -88,15 +88,15 @@ class CellRule:
         """The corner of the border, (pair,)."""
         return np.zeros_like(self.block.x[0, 0])
 
-    def has_data(self, cells: Cells) -> NDArray[np.bool_]:
+    def has_data(self, cells: DiagonalCells) -> NDArray[np.bool_]:
         """Whether there is anything to compare, asked where values may be missing."""
         raise NotImplementedError
 
-    def frame_distances(self, cells: Cells) -> Array:
+    def frame_distances(self, cells: DiagonalCells) -> Array:
         """Euclidean distances of frames."""
         return _distances(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
 
-    def mismatches(self, cells: Cells) -> NDArray[np.bool_]:
+    def mismatches(self, cells: DiagonalCells) -> NDArray[np.bool_]:
         """Where frames are farther apart than the threshold."""
         near = self.frame_distances(cells)
         return np.greater(near, self._spread_over_cells(self.block.threshold)[: len(near)])
@@ -122,7 +122,7 @@ class LagTable:
         table = table.astype(block.x.dtype)
         self._tables = np.ascontiguousarray(table[::2]), np.ascontiguousarray(table[1::2])
 
-    def at(self, cells: Cells) -> Array:
+    def values_at(self, cells: DiagonalCells) -> Array:
         first = cells.rows.start + cells.columns.start
         return self._tables[first % 2][first // 2 : first // 2 + cells.rows.stop - cells.rows.start]
 
@@ -130,35 +130,35 @@ class LagTable:
 class DTWRule(CellRule, rule="dtw"):
     """All moves cost the distance of the frames."""
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         return ways
 
-    def add_cost(self, cells: Cells, best: Array) -> None:
+    def add_cost(self, cells: DiagonalCells, best: Array) -> None:
         best += self.cost(cells)
 
-    def cost(self, cells: Cells) -> Array:
+    def cost(self, cells: DiagonalCells) -> Array:
         return _distances(self.block.x[:, cells.rows], self.block.y[:, cells.columns], self.program.cost)
 
 
 class Symmetric2Rule(DTWRule, rule="symmetric2"):
     """A diagonal step counts twice, but the first cell once although it is entered diagonally."""
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         self._cost = self.cost(cells)
         return ways._replace(corner=ways.corner + self._cost)
 
-    def add_cost(self, cells: Cells, best: Array) -> None:
+    def add_cost(self, cells: DiagonalCells, best: Array) -> None:
         best += self._cost  # of the same cells, by `moves`
 
     def start(self) -> Array:
         last = self.block.y.shape[1]
-        return np.asarray(-self.cost(Cells(slice(0, 1), slice(last - 1, last)))[0])
+        return np.asarray(-self.cost(DiagonalCells(slice(0, 1), slice(last - 1, last)))[0])
 
 
 class AmercedRule(DTWRule, rule="amerced"):
     """A step off the diagonal costs `first` more."""
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         return Predecessors(ways.corner, ways.above + self.program.first, ways.left + self.program.first)
 
 
@@ -175,9 +175,9 @@ class WeightedRule(DTWRule, rule="weighted"):
     def _weights(self, length: int) -> Array:
         return np.asarray(1 / (1 + np.exp(-self.program.first * (np.arange(length) - length / 2))))
 
-    def cost(self, cells: Cells) -> Array:
+    def cost(self, cells: DiagonalCells) -> Array:
         cost = super().cost(cells)
-        cost *= self._by_lag.at(cells)
+        cost *= self._by_lag.values_at(cells)
         return cost
 
 
@@ -186,19 +186,19 @@ class DTWMissingRule(DTWRule, rule="dtw_missing"):
 
     allows_missing = True
 
-    def has_data(self, cells: Cells) -> NDArray[np.bool_]:
+    def has_data(self, cells: DiagonalCells) -> NDArray[np.bool_]:
         both = self._shared_channels(cells)
         known = both[0]
         for more in both[1:]:
             known |= more
         return np.asarray(known)
 
-    def _shared_channels(self, cells: Cells) -> list[NDArray[np.bool_]]:
+    def _shared_channels(self, cells: DiagonalCells) -> list[NDArray[np.bool_]]:
         """For every channel, where both frames have it."""
         differences = zip(self.block.x[:, cells.rows], self.block.y[:, cells.columns], strict=True)
         return [~np.isnan(a - b) for a, b in differences]
 
-    def cost(self, cells: Cells) -> Array:
+    def cost(self, cells: DiagonalCells) -> Array:
         x, y = self.block.x[:, cells.rows], self.block.y[:, cells.columns]
         one = len(x) == 1
         roots = self.program.cost == "euclidean" and not one
@@ -235,7 +235,7 @@ class ERPRule(CellRule, rule="erp"):
         gap = np.asarray(self.program.gap, side.dtype)
         return _distances(side, np.broadcast_to(gap[:, None, None], side.shape))
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
         corner = corner + self.frame_distances(cells)
         return Predecessors(corner, above + self.x_edge[cells.rows], left + self.y_edge[cells.columns])
@@ -249,7 +249,7 @@ class EDRRule(CellRule, rule="edr"):
     def edge(self, side: Array, before: Array) -> Array:
         return np.ones_like(side[0])
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
         return Predecessors(corner + self.mismatches(cells), above + 1, left + 1)
 
@@ -257,7 +257,7 @@ class EDRRule(CellRule, rule="edr"):
 class EDRByChannelRule(EDRRule, rule="edr_by_channel"):
     """Frames match where every channel does."""
 
-    def frame_distances(self, cells: Cells) -> Array:
+    def frame_distances(self, cells: DiagonalCells) -> Array:
         return _largest_difference(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
 
 
@@ -266,21 +266,21 @@ class LCSSRule(CellRule, rule="lcss"):
 
     has_border = True
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         return ways._replace(corner=ways.corner - ~self.mismatches(cells))
 
 
 class LCSSByChannelRule(LCSSRule, rule="lcss_by_channel"):
     """Frames match where every channel does."""
 
-    def frame_distances(self, cells: Cells) -> Array:
+    def frame_distances(self, cells: DiagonalCells) -> Array:
         return _largest_difference(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
 
 
 class MSMRule(CellRule, rule="msm"):
     """A move costs the distance; split and merge cost `first`, and more where a value is not between its neighbours."""
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         (corner, above, left), block, first = ways, self.block, self.program.first
         x, y = block.x[:, cells.rows], block.y[:, cells.columns]
         apart = self.frame_distances(cells)
@@ -303,11 +303,11 @@ class TWERule(CellRule, rule="twe"):
     def edge(self, side: Array, before: Array) -> Array:
         return _distances(side, before) + self.program.first + self.program.second
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
         both = self.frame_distances(cells)
         both += _distances(self.block.x_before[:, cells.rows], self.block.y_before[:, cells.columns])
-        both += self._by_lag.at(cells)
+        both += self._by_lag.values_at(cells)
         both += corner
         return Predecessors(both, above + self.x_edge[cells.rows], left + self.y_edge[cells.columns])
 
@@ -320,7 +320,7 @@ class TimedTWERule(CellRule, rule="twe_timed"):
     def edge(self, side: Array, before: Array) -> Array:
         return self._frame_and_time_distances(side, before) + self.program.second
 
-    def moves(self, cells: Cells, ways: Predecessors) -> Predecessors:
+    def moves(self, cells: DiagonalCells, ways: Predecessors) -> Predecessors:
         corner, above, left = ways
         both = self._frame_and_time_distances(self.block.x[:, cells.rows], self.block.y[:, cells.columns])
         x_before, y_before = self.block.x_before[:, cells.rows], self.block.y_before[:, cells.columns]
