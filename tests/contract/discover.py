@@ -12,7 +12,7 @@ import timelike as tl
 from optional_torch import torch
 from timelike import _exports
 from timelike.align import Aligner, Metric
-from timelike.core.extras import is_extra
+from timelike.core.extras import MissingExtraError
 from timelike.distributions.discriminators.base import Discriminator
 from timelike.forecast import Forecaster
 from timelike.models import Model, registry
@@ -40,8 +40,8 @@ def public_objects():
         for name in _exports.public_names(package):
             try:
                 yield name, getattr(import_module(package), name)
-            except ModuleNotFoundError as error:
-                if torch is not None or not is_extra(error):
+            except MissingExtraError:
+                if torch is not None:
                     raise
 
 

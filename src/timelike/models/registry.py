@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import _exports
-from ..core.extras import is_extra
+from ..core.extras import MissingExtraError
 
 
 def find_class(method: str) -> type[Any]:
@@ -72,11 +72,9 @@ def _installed_objects(name: str) -> Iterator[Any]:
     for package in _packages_with(name):
         try:
             public = getattr(import_module(package), name)
-        except ModuleNotFoundError as error:
-            if not is_extra(error):
-                raise
-        else:
-            yield public
+        except MissingExtraError:
+            continue
+        yield public
 
 
 def _packages_with(name: str) -> list[str]:

@@ -160,8 +160,8 @@ class OnnxEncoder(Encoder):
         with self._atomic_fit():
             self._refuse_options()
             # one that was loaded from a folder has its model, and perhaps no file any more
-            is_kept = kept is not None and is_same_file and not Path(self.file).exists()
-            self.model_ = kept if is_kept else self._read_file()
+            uses_kept = is_same_file and not Path(self.file).exists()
+            self.model_ = kept if kept is not None and uses_kept else self._read_file()
             self._find_signature(self.model_)
             sequences = self._validate_fit_input(X)
             if self.standardize:
