@@ -201,6 +201,6 @@ def test_a_solver_whose_equation_blows_up_says_so(solver):
 
 def test_a_solver_without_its_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torchdiffeq", None)
-    with pytest.raises(ImportError, match=r"pip install 'timelike\[ode\]', or use dynamics='residual'"):
+    with pytest.raises(ImportError, match=r"""pip install "timelike\[ode\]", or use dynamics='residual'"""):
         ODEDynamics(Linear(), 1, "rk4")(start(), torch.ones(3, 1))
     ResidualDynamics([Linear()], 1)(start(), torch.ones(3, 1))

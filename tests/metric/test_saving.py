@@ -164,7 +164,7 @@ def test_options_of_values_are_parameters():
 
 @pytest.mark.parametrize("name", ["siamese", "coupled", "tap", "deep"])
 def test_a_distance_makes_no_copy_of_the_network(name, fitted, test, monkeypatch):
-    from timelike.train import base
+    from timelike.train import double_precision
 
     metric = fitted(name)
     first = metric.distance(test[0], test[1])
@@ -172,7 +172,7 @@ def test_a_distance_makes_no_copy_of_the_network(name, fitted, test, monkeypatch
     def refuse(*_):
         raise AssertionError("the network was copied")
 
-    monkeypatch.setattr(base.copy, "deepcopy", refuse)
+    monkeypatch.setattr(double_precision.copy, "deepcopy", refuse)
     assert metric.distance(test[0], test[1]) == first
 
 

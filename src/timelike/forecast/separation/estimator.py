@@ -92,7 +92,7 @@ class Separation(LatentForecaster):
         Limits of training, in steps and seconds. Default: 20 passes, between 500 and 2000 steps, and at most 120 s. If
         only `max_time` is set, training uses all of it.
     trainer : Trainer or None
-        Training settings. Defaults: `batch_size=64` (chunks), `learning_rate=3e-3`, `optimizer="adamw"`,
+        How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=3e-3`, `optimizer="adamw"`,
         `betas=(0.9, 0.99)`, `schedule="one_cycle"`, `validation=0.0`. Sequences are held out only if there are 20
         or more.
     standardize : bool

@@ -106,7 +106,7 @@ class SRVP(LatentForecaster):
         Limits of training, in steps and seconds. Default: 20 passes, between 500 and 2000 steps, and at most 120 s. If
         only `max_time` is set, training uses all of it.
     trainer : Trainer or None
-        Training settings. Defaults: `batch_size=64` (chunks), `learning_rate=5e-3`, `optimizer="adamw"`,
+        How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=5e-3`, `optimizer="adamw"`,
         `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held out only if there are 20 or
         more. The precision "auto" uses mixed bfloat16 for images on processors that support it, which is faster, and
         single precision otherwise (`benchmarks.speed.forecast` compares times and losses of both). Weights depend on
