@@ -117,8 +117,11 @@ class TestEveryAttack:
         together = attack.attack(curved, X, y, random_state=3)
         order = np.array([6, 2, 5])
         some = attack.attack(curved, X[order], y[order], random_state=3)
+        # steps of the sign are exact; of l2 each is rounded to float32, and on some processors the last bit of a product
+        # of matrices depends on the number of rows, which moves the next step by a few units in the last place
+        tolerance = 2e-6 if getattr(attack, "norm", "linf") == "l2" else 1e-12
         for place, item in enumerate(order):
-            np.testing.assert_allclose(some[place], together[int(item)], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(some[place], together[int(item)], rtol=0, atol=tolerance)
 
     def test_it_is_the_same_twice_and_leaves_the_model_and_the_draws_of_others(self, attack, curved):
         X, y = ragged(), np.arange(8) % 3
