@@ -216,7 +216,7 @@ def test_what_needs_a_network_names_the_extra_and_changes_nothing(make, data, tm
     facts = told(REFUSED, tmp_path, data)
     assert facts.pop("unchanged") is True
     for what, words in facts.items():
-        assert words.startswith("ModuleNotFoundError: "), (what, words)
+        assert words.startswith("MissingExtraError: "), (what, words)
         assert words.endswith('needs torch: pip install "timelike[learn]"'), (what, words)
 
 
@@ -226,7 +226,7 @@ def test_a_learned_similarity_is_not_loaded_and_names_the_extra(data, tmp_path):
     model = tl.Prototypes(encoder=encoder, similarity_fn="learned", max_steps=2, random_state=0)
     model.set_params(similarity_fn__hidden=8).fit(data[0], data[1]).save(tmp_path / "model")
     facts = told("facts['load'] = refusal(lambda: tl.load_model(folder / 'model'))", tmp_path, data)
-    assert facts["load"].startswith("ModuleNotFoundError: ")
+    assert facts["load"].startswith("MissingExtraError: ")
     assert 'needs torch: pip install "timelike[learn]"' in facts["load"]
 
 

@@ -13,6 +13,7 @@ from .ball import Ball
 from .target import AttackTarget
 
 LossName = Literal["cross-entropy", "margin"]
+_MIN_GAIN = 1e-12  # of a loss in double precision, relative to it where it is above 1
 
 
 class BatchEvaluation(NamedTuple):
@@ -127,7 +128,9 @@ class StrongestPoints:
     def update(self, point: Tensor, evaluation: BatchEvaluation, positions: Tensor) -> None:
         """Replace points by stronger ones."""
         loss, fooled = self.loss[positions], self.fooled[positions]
-        is_stronger = (evaluation.fooled & ~fooled) | ((evaluation.fooled == fooled) & (evaluation.loss > loss))
+        # a gain by rounding alone would choose among steps around an optimum by the other items of the batch
+        is_larger = evaluation.loss > loss + _MIN_GAIN * (1 + loss.abs())
+        is_stronger = (evaluation.fooled & ~fooled) | ((evaluation.fooled == fooled) & is_larger)
         chosen = positions[is_stronger]
         self.point[chosen], self.loss[chosen] = point[is_stronger], evaluation.loss[is_stronger]
         self.fooled[chosen] = evaluation.fooled[is_stronger]
