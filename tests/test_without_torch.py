@@ -161,4 +161,4 @@ def test_a_model_of_ones_own_is_written_on_the_base_and_what_needs_torch_says_so
     assert (facts["again"], facts["answers"], facts["middle"]) == (True, True, True)
     names = {"encoder": "encode.CausalEncoder", "metric": "metric.SiameseGRU", "loading": "encode.CausalEncoder"}
     for what, name in names.items():
-        assert facts[what] == f'ModuleNotFoundError: timelike.{name} needs torch: pip install "timelike[learn]"'
+        assert facts[what] == f'MissingExtraError: timelike.{name} needs torch: pip install "timelike[learn]"'
