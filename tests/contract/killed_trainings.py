@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from contract.discover import MODELS, answers, data, small, targets
-from timelike.train import Callback, Trained, base, fit
+from timelike.train import Callback, Trained, fit, loop
 
 LEARNED = [kind for kind in MODELS if issubclass(kind, Trained)]
 EVERY, DEATH, LENGTH = 2, 3, 6  # steps between checkpoints, the step after which it dies, and the least it should have
@@ -61,7 +61,7 @@ def learned(kind, result, *callbacks, **options):
     def fit_with_more(objective, **given):
         return fit(objective, checkpoint_every=EVERY, callbacks=[*given.pop("callbacks", ()), *callbacks], **given)
 
-    base.fit = fit_with_more
+    loop.fit = fit_with_more
     X = data(kind)
     model = small(kind, **length, **options).fit(X, targets(kind, X))
     tracks = {f"history {name}": t for name, t in model.history_.tensors().items() if "seconds" not in name}

@@ -16,6 +16,7 @@ _EXTRAS = {  # the extra that brings a package
     "torchmetrics": "video",
     "xarray": "grids",
     "h5netcdf": "grids",
+    "h5py": "grids",
     "pyarrow": "parquet",
     "dask": "dask",
     "onnx": "onnx",
