@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from optional_torch import torch
 from naive import tangent as naive
+from optional_torch import torch
 from timelike.distributions import NTK, ConjugateKernel
 
 DEPTHS = (1, 3, 5)
