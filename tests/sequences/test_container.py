@@ -4,12 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 import timelike as tl
+from optional_torch import torch
 from timelike.align import elastic
 
 ragged = st.lists(
@@ -73,9 +73,6 @@ def test_every_way_in_gives_the_same_sequences():
         tl.Sequences(block),
         tl.Sequences(block.swapaxes(1, 2), layout="nct"),
         tl.Sequences(list(block.swapaxes(1, 2)), layout="nct"),
-        tl.Sequences(torch.from_numpy(block)),
-        tl.Sequences([torch.from_numpy(item) for item in block]),
-        tl.Sequences(torch.from_numpy(block).requires_grad_()),
         tl.Sequences(block.tolist()),
         tl.Sequences(item for item in block),
         tl.Sequences(expected),
@@ -88,6 +85,14 @@ def test_every_way_in_gives_the_same_sequences():
     assert tl.Sequences(np.ones((5, 7, 1, 4, 4))).frame == (1, 4, 4)
 
 
+@pytest.mark.learn
+def test_tensors_give_the_same_sequences_as_arrays():
+    block = np.arange(24.0).reshape(2, 4, 3)
+    tensor = torch.from_numpy(block)
+    for same in (tl.Sequences(tensor), tl.Sequences(list(tensor)), tl.Sequences(tensor.clone().requires_grad_())):
+        assert same.equals(tl.Sequences(block))
+
+
 def test_every_way_out_gives_back_what_went_in():
     s = full(4)
     padded, lengths = s.pad(fill=-1, length=9)
@@ -95,18 +100,29 @@ def test_every_way_out_gives_back_what_went_in():
     for row, length, item in zip(padded, lengths, s, strict=True):
         np.testing.assert_array_equal(row[:length], item)
         assert (row[length:] == -1).all()
-    values, counts = s.to_tensor()
-    assert values.dtype == torch.float64
-    assert counts.tolist() == s.lengths.tolist()
-    assert tl.Sequences([v[:c] for v, c in zip(values, counts, strict=True)]).values.tolist() == s.values.tolist()
     assert s[:1].to_nct().shape == (1, 2, 3)
     assert [item.shape for item in s.to_nct()] == [(2, 3), (2, 4), (2, 5), (2, 6)]
     assert np.asarray(s[[0, 0]]).shape == (2, 3, 2)
-    assert tl.Sequences(np.ones((1, 2), np.uint8)).to_tensor().values.dtype == torch.float32
     with pytest.raises(TypeError, match=r"lengths 3 to 6 are not one array: use pad"):
         np.asarray(s)
     with pytest.raises(ValueError, match="length=2 is shorter than the longest sequence"):
         s.pad(length=2)
+
+
+@pytest.mark.learn
+def test_tensors_give_back_what_went_in():
+    s = full(4)
+    values, counts = s.to_tensor()
+    assert values.dtype == torch.float64
+    assert counts.tolist() == s.lengths.tolist()
+    assert tl.Sequences([v[:c] for v, c in zip(values, counts, strict=True)]).values.tolist() == s.values.tolist()
+    assert tl.Sequences(np.ones((1, 2), np.uint8)).to_tensor().values.dtype == torch.float32
+
+
+@pytest.mark.skipif(torch is not None, reason="torch is installed")
+def test_without_torch_a_tensor_is_refused_by_the_name_of_the_extra():
+    with pytest.raises(ModuleNotFoundError, match=r'Sequences.to_tensor needs torch: pip install "timelike\[learn\]"'):
+        full(4).to_tensor()
 
 
 def test_what_is_handed_out_cannot_be_changed_and_the_caller_keeps_his_array():
@@ -141,7 +157,8 @@ def test_a_gigabyte_is_not_copied_by_indexing_iterating_or_cutting():
 def test_building_from_an_array_does_not_copy_it():
     block = np.random.default_rng(0).standard_normal((50, 20, 3))
     assert np.shares_memory(tl.Sequences(block).values, block)
-    assert np.shares_memory(tl.Sequences(torch.from_numpy(block)).values, block)
+    if torch:
+        assert np.shares_memory(tl.Sequences(torch.from_numpy(block)).values, block)
     assert np.shares_memory(elastic.pack_steps(tl.Sequences(block)[::-1], np.dtype(float))[0], block)
 
 
@@ -225,6 +242,7 @@ def test_masked_values_are_missing():
     assert tl.Sequences(np.ma.array([[1, 2]])).dtype == np.int64
 
 
+@pytest.mark.learn
 def test_bfloat16_is_read_as_float32():
     s = tl.Sequences(torch.tensor([[1.5, 2.0]], dtype=torch.bfloat16))
     assert s.dtype == np.float32
@@ -242,6 +260,7 @@ def test_padding_keeps_the_dtype_where_it_holds_the_fill():
     np.testing.assert_array_equal(few.pad(fill=np.nan).values.ravel(), [200, 1, 3, np.nan])
 
 
+@pytest.mark.learn
 def test_a_tensor_has_the_dtype_that_holds_the_values():
     assert tl.Sequences([[100_000_001, 0]]).to_tensor().values.flatten().tolist() == [100_000_001, 0]
     assert tl.Sequences(np.ones((1, 2), np.int16)).to_tensor().values.dtype == torch.float32
@@ -253,8 +272,14 @@ def test_a_tensor_has_the_dtype_that_holds_the_values():
 
 def test_an_array_without_axes_is_a_position():
     s = full()
-    for key in (np.array(2), torch.tensor(2), np.int8(2)):
+    for key in (np.array(2), np.int8(2)):
         np.testing.assert_array_equal(s[key], s[2])
+
+
+@pytest.mark.learn
+def test_tensors_are_positions():
+    s = full()
+    np.testing.assert_array_equal(s[torch.tensor(2)], s[2])
     assert s[torch.tensor([2, 0])].ids.tolist() == ["s2", "s0"]
 
 
@@ -278,7 +303,8 @@ def test_an_empty_selection_pads_to_nothing():
     empty = full()[:0]
     assert empty.pad().values.shape == (0, 0, 2)
     assert empty.pad(length=4).values.shape == (0, 4, 2)
-    assert empty.to_tensor().values.shape == (0, 0, 2)
+    if torch:
+        assert empty.to_tensor().values.shape == (0, 0, 2)
 
 
 def test_the_printed_form_says_what_is_inside():
@@ -346,14 +372,14 @@ NAN, INF = float("nan"), float("inf")
         (lambda: full()[(0,)], IndexError, "index the sequence first"),
         (lambda: full()[True], IndexError, "indexed by a position.*not True"),
         (lambda: full()[np.True_], IndexError, "indexed by a position"),
-        (lambda: full()[torch.tensor(True)], IndexError, "indexed by a position"),
+        pytest.param(lambda: full()[torch.tensor(True)], IndexError, "indexed by a position", marks=pytest.mark.learn),
         (lambda: full()[np.array(1.5)], IndexError, "expected an integer"),
         (lambda: 0 in full(), TypeError, "'0' in sequences: membership is not defined.*look in labels"),
         (lambda: tl.Sequences([full(), full()]), TypeError, r"data\[0\] is a collection \(Sequences\): .*concat\(\[...\]\)"),
         (lambda: tl.Sequences([[[1.0, 2.0]], full()]), TypeError, r"data\[1\] is a collection"),
         (lambda: tl.Sequences([None]), TypeError, r"data\[0\] is None: expected an array"),
         (lambda: tl.sequences.as_single_sequence(None, "x"), TypeError, "x is None: expected an array"),
-        (lambda: tl.Sequences(torch.eye(2).to_sparse()), TypeError, r"data is a sparse tensor .* use to_dense\(\)"),
+        pytest.param(lambda: tl.Sequences(torch.eye(2).to_sparse()), TypeError, r"data is a sparse tensor .* use to_dense\(\)", marks=pytest.mark.learn),
         (lambda: tl.Sequences(sparse.csr_matrix(np.eye(2))), TypeError, r"data is a sparse csr_matrix: .* toarray\(\)"),
         (lambda: tl.Sequences([sparse.csr_array(np.eye(2))]), TypeError, r"data\[0\] is a sparse csr_array"),
         (lambda: tl.Sequences([[1.0], [2.0]], labels=[1, "1"]), TypeError, r"labels\[1\] is '1' but labels\[0\] is 1: expected all"),
@@ -364,8 +390,8 @@ NAN, INF = float("nan"), float("inf")
         (lambda: full().pad(fill=None), TypeError, "fill=None: expected a number"),
         (lambda: full().pad(fill=10**30), ValueError, "within the range of 64 bits"),
         (lambda: full().pad(length=9.0), TypeError, "length=9.0: expected an integer"),
-        (lambda: full().to_tensor(dtype="float33"), ValueError, "dtype='float33': expected a torch dtype or its name"),
-        (lambda: full().to_tensor(dtype=3), ValueError, "dtype=3: expected a torch dtype"),
+        pytest.param(lambda: full().to_tensor(dtype="float33"), ValueError, "dtype='float33': expected a torch dtype or its name", marks=pytest.mark.learn),
+        pytest.param(lambda: full().to_tensor(dtype=3), ValueError, "dtype=3: expected a torch dtype", marks=pytest.mark.learn),
         (lambda: tl.concat([]), ValueError, "parts is empty"),
         (lambda: tl.concat([full(), full().replace(labels=None)]), ValueError, r"parts\[1\] has no labels but others have"),
         (lambda: tl.concat([full(), tl.Sequences([[1.0]])]), ValueError, r"parts\[1\] has frames \(1,\)"),

@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import timelike as tl
+from optional_torch import torch
 from timelike.sequences.timestamps import parse_datetimes
 
 NEW_YEAR = datetime(2024, 1, 1)
@@ -53,7 +53,7 @@ def test_pandas_keeps_its_nanoseconds():
         np.array([0, 1500], "timedelta64[ms]"),
         [timedelta(0), timedelta(seconds=1.5)],
         pd.to_timedelta([0, 1.5], unit="s"),
-        torch.tensor([0, 1.5]),
+        pytest.param(torch and torch.tensor([0, 1.5]), marks=pytest.mark.learn),
     ],
 )
 def test_durations_are_seconds(given):

@@ -15,6 +15,7 @@ _EXTRAS = {  # the extra that brings a package
     "av": "video",
     "xarray": "grids",
     "h5netcdf": "grids",
+    "h5py": "grids",
     "pyarrow": "parquet",
     "dask": "dask",
     "onnx": "onnx",

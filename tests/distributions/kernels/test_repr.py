@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 
 import timelike as tl
+from optional_torch import torch
 from timelike.distributions import (
     RBF,
     EncoderKernel,
@@ -134,14 +134,42 @@ NAN, X = float("nan"), np.zeros((3, 2))
         (lambda: RBF()([[0.0], [1.0, 2.0]]), r"x has sequences of 1 to 2 steps.*Rocket"),
         (lambda: RBF()(np.array([[1e200], [-1e200]])), r"too large for float64: standardize"),
         (lambda: Polynomial(degree=9)(X + 1e60), r"degree=9 makes values infinite: standardize"),
-        (lambda: RBF()(torch.zeros(3, 2), X), r"y is a ndarray and the other a tensor: .*torch.as_tensor\(y\)"),
-        (lambda: RBF()(X, torch.zeros(3, 2)), r"x is a ndarray and the other a tensor"),
-        (lambda: RBF()(torch.zeros(3, 2, dtype=torch.int64)), r"x has dtype torch.int64: .*x.double\(\)"),
-        (lambda: RBF()(torch.zeros(3)), r"x has shape \(3,\): expected \(item, feature\)"),
-        (lambda: RBF(width=1.0)(torch.zeros(3, 2) + NAN), r"x: sequence 0 is missing \(nan\)"),
-        (lambda: RBF()(torch.zeros(3, 2), torch.zeros(3, 1)), r"y \(3, 1\) torch.float32: expected the same features"),
-        (lambda: RBF()(torch.zeros(3, 2), torch.zeros(3, 2).double()), r"expected the same features and dtype"),
-        (lambda: RBF()(torch.zeros(3, 2, 1), torch.zeros(3, 4, 1)), r"x and y have sequences of 2 to 4 steps"),
+        pytest.param(
+            lambda: RBF()(torch.zeros(3, 2), X),
+            r"y is a ndarray and the other a tensor: .*torch.as_tensor\(y\)",
+            marks=pytest.mark.learn,
+        ),
+        pytest.param(
+            lambda: RBF()(X, torch.zeros(3, 2)), r"x is a ndarray and the other a tensor", marks=pytest.mark.learn
+        ),
+        pytest.param(
+            lambda: RBF()(torch.zeros(3, 2, dtype=torch.int64)),
+            r"x has dtype torch.int64: .*x.double\(\)",
+            marks=pytest.mark.learn,
+        ),
+        pytest.param(
+            lambda: RBF()(torch.zeros(3)), r"x has shape \(3,\): expected \(item, feature\)", marks=pytest.mark.learn
+        ),
+        pytest.param(
+            lambda: RBF(width=1.0)(torch.zeros(3, 2) + NAN),
+            r"x: sequence 0 is missing \(nan\)",
+            marks=pytest.mark.learn,
+        ),
+        pytest.param(
+            lambda: RBF()(torch.zeros(3, 2), torch.zeros(3, 1)),
+            r"y \(3, 1\) torch.float32: expected the same features",
+            marks=pytest.mark.learn,
+        ),
+        pytest.param(
+            lambda: RBF()(torch.zeros(3, 2), torch.zeros(3, 2).double()),
+            r"expected the same features and dtype",
+            marks=pytest.mark.learn,
+        ),
+        pytest.param(
+            lambda: RBF()(torch.zeros(3, 2, 1), torch.zeros(3, 4, 1)),
+            r"x and y have sequences of 2 to 4 steps",
+            marks=pytest.mark.learn,
+        ),
         (
             lambda: FunctionKernel(lambda x, y: np.ones(2))._kernel_matrix(X, None),
             r"kernel gave shape \(2,\): expected \(3, 3\)",

@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-import torch
 from sklearn.frozen import FrozenEstimator
 
 import timelike as tl
 from naive import kernels as naive
+from optional_torch import torch
 from timelike.distributions import (
     RBF,
     EncoderKernel,
@@ -117,12 +117,14 @@ def test_global_alignment_is_that_of_the_naive_reference_in_numpy_and_in_torch(g
     np.testing.assert_allclose(kernel(RAGGED[:4], RAGGED[2:]), expected, rtol=1e-9, atol=1e-12)
     x, y = BLOCK[:3, :4], BLOCK[2:6, :7]  # of different lengths
     expected = naive.matrix(naive.global_alignment, x, y, gamma=gamma)
-    np.testing.assert_allclose(kernel(torch.tensor(x), torch.tensor(y)), expected, rtol=1e-9, atol=1e-12)
+    if torch:
+        np.testing.assert_allclose(kernel(torch.tensor(x), torch.tensor(y)), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(kernel(x, y), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_global_alignment_of_a_sequence_and_a_copy_is_one_and_matrices_are_symmetric():
-    for matrix in (GlobalAlignment()(RAGGED), GlobalAlignment()(torch.tensor(BLOCK)).numpy()):
+    of_tensors = [GlobalAlignment()(torch.tensor(BLOCK)).numpy()] if torch else []
+    for matrix in (GlobalAlignment()(RAGGED), *of_tensors):
         np.testing.assert_allclose(np.diag(matrix), 1, rtol=1e-12)
         np.testing.assert_allclose(matrix, matrix.T, rtol=1e-12)
     assert GlobalAlignment()(RAGGED)[0, 4] == pytest.approx(1)
@@ -135,6 +137,7 @@ def test_the_softness_of_global_alignment_is_cuturis_suggestion():
     assert GlobalAlignment()(np.ones((3, 4))).tolist() == np.ones((3, 3)).tolist()
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("shape", [(2, 3, 2), (3, 1, 1), (2, 4)])
 def test_gradients_of_global_alignment_are_those_of_finite_differences(shape):
     x = torch.tensor(RNG.standard_normal(shape), requires_grad=True)
@@ -170,6 +173,7 @@ def test_an_encoder_that_is_not_fitted_learns_from_the_pooled_sample_and_is_not_
     assert EncoderKernel(encoder, RBF(width=1.0)).resolve(tl.Sequences(BLOCK)).encoder.frame_ == (2,)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize(
     "options", [{}, {"vectors": "whitened"}, {"vectors": "raw", "geometry": "cosine"}, {"standardize": False}], ids=repr
 )
@@ -187,8 +191,10 @@ def test_a_fitted_network_gives_tensors_what_it_gives_arrays_with_gradients(opti
     assert all(torch.equal(before[name], weight) for name, weight in encoder.network_.state_dict().items())
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_torch_module_has_gradients_to_its_weights_and_stays_as_it_is(dtype):
+@pytest.mark.learn
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_a_torch_module_has_gradients_to_its_weights_and_stays_as_it_is(name):
+    dtype = getattr(torch, name)
     module = affine().to(dtype)
     before = [weight.clone() for weight in module.parameters()]
     x = torch.tensor(BLOCK, requires_grad=True)
@@ -203,11 +209,13 @@ def test_a_torch_module_has_gradients_to_its_weights_and_stays_as_it_is(dtype):
     assert all(torch.equal(*pair) and pair[1].dtype == dtype for pair in zip(before, module.parameters(), strict=True))
 
 
+@pytest.mark.learn
 def test_gradients_through_a_module_are_those_of_finite_differences():
     x, y = (torch.tensor(BLOCK[some, :3], requires_grad=True) for some in (slice(0, 2), slice(2, 4)))
     assert torch.autograd.gradcheck(EncoderKernel(affine(6), RBF(width=1.0)), (x, y), atol=1e-6)
 
 
+@pytest.mark.learn
 def test_a_module_is_asked_in_evaluation_mode_and_keeps_its_own():
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(0.5)).train()
     torch.manual_seed(0)
@@ -216,6 +224,7 @@ def test_a_module_is_asked_in_evaluation_mode_and_keeps_its_own():
     assert module.training
 
 
+@pytest.mark.learn
 def test_a_module_takes_sequences_of_unequal_lengths_one_length_at_a_time():
     class Mean(torch.nn.Module):
         def forward(self, x):
@@ -228,6 +237,7 @@ def test_a_module_takes_sequences_of_unequal_lengths_one_length_at_a_time():
 # --- learned -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.learn
 def test_a_learned_kernel_is_the_probability_of_one_class(prototypes):
     kernel = PrototypesKernel(prototypes)
     matrix = kernel(BLOCK)
@@ -269,25 +279,33 @@ def test_looking_at_kernels_and_using_those_without_networks_imports_no_torch():
             r"model=Prototypes\(\): expected timelike.Prototypes that are fitted",
         ),
         (lambda: PrototypesKernel(3), r"model=3: expected timelike.Prototypes"),
-        (
+        pytest.param(
             lambda: ExponentialKernel()(torch.zeros(3, 4)),
             r"has no gradients: use GlobalAlignment\(\), or EncoderKernel\(module",
+            marks=pytest.mark.learn,
         ),
-        (lambda: NegativeDistance("dtw")(torch.zeros(3, 4)), r"has no gradients: use GlobalAlignment"),
+        pytest.param(
+            lambda: NegativeDistance("dtw")(torch.zeros(3, 4)),
+            r"has no gradients: use GlobalAlignment",
+            marks=pytest.mark.learn,
+        ),
         (lambda: GlobalAlignment()(BLOCK, BLOCK * np.nan), r"y: sequence 0 is missing \(nan\).*GlobalAlignment"),
         (lambda: ExponentialKernel("erp")(BLOCK * np.nan), r"x: sequence 0 is missing \(nan\)"),
         (lambda: GlobalAlignment()(BLOCK, BLOCK[..., :1]), r"y has frames of shape \(1,\) and x of \(2,\)"),
-        (
+        pytest.param(
             lambda: EncoderKernel(torch.nn.Linear(2, 3), RBF(width=1.0))(BLOCK),
             r"encoder gave shape \(10, 12, 3\): expected vectors",
+            marks=pytest.mark.learn,
         ),
-        (
+        pytest.param(
             lambda: EncoderKernel(torch.nn.Linear(2, 3).double(), Linear())(torch.tensor(BLOCK)),
             r"encoder gave shape \(10, 12, 3\)",
+            marks=pytest.mark.learn,
         ),
-        (
+        pytest.param(
             lambda: EncoderKernel(tl.Rocket(n_features=84), RBF())(torch.tensor(BLOCK)),
             r"Rocket has no torch module.*give arrays",
+            marks=pytest.mark.learn,
         ),
         (
             lambda: ExponentialKernel("softdtw", gamma=1e6)(BLOCK),
@@ -300,31 +318,42 @@ def test_bad_input_is_refused_by_name_with_what_was_expected(attempt, words):
         attempt()
 
 
-def test_other_channels_than_those_an_encoder_was_fitted_on_are_refused(rocket, prototypes):
-    for kernel in (EncoderKernel(rocket, RBF(width=1.0)), EncoderKernel(rocket, RBF()), PrototypesKernel(prototypes)):
+def test_other_channels_than_those_an_encoder_was_fitted_on_are_refused(rocket):
+    for kernel in (EncoderKernel(rocket, RBF(width=1.0)), EncoderKernel(rocket, RBF())):
         with pytest.raises(ValueError, match=r"x has frames of shape \(1,\): this .* was fitted on \(2,\)"):
             kernel(BLOCK[..., :1])
+
+
+@pytest.mark.learn
+def test_other_channels_than_those_a_network_was_fitted_on_are_refused(prototypes):
+    with pytest.raises(ValueError, match=r"x has frames of shape \(1,\): this .* was fitted on \(2,\)"):
+        PrototypesKernel(prototypes)(BLOCK[..., :1])
     with pytest.raises(ValueError, match=r"x has frames of shape \(1,\): this CausalEncoder was fitted on \(2,\)"):
         EncoderKernel(causal(), RBF(width=1.0))(torch.tensor(BLOCK[..., :1]))
 
 
-def test_kernels_that_learned_come_back_from_a_folder_with_the_same_matrix(rocket, prototypes, tmp_path):
+def test_kernels_of_encoders_and_metrics_come_back_from_a_folder_with_the_same_matrix(rocket, tmp_path):
     several = [
         EncoderKernel(rocket, RBF()),
         EncoderKernel(rocket, 2 * RBF(width=1.0)),
-        PrototypesKernel(prototypes),
         EncoderKernel(tl.Rocket(random_state=0), RBF()),
-    ]
-    several += [ExponentialKernel(), ExponentialKernel(tl.DTW(window=2)), GlobalAlignment(gamma=2.0)]
-    several += [
-        ExponentialKernel() + PrototypesKernel(prototypes),
         0.5 * (EncoderKernel(rocket, RBF()) * ExponentialKernel()),
     ]
-    for i, kernel in enumerate(several):
+    several += [ExponentialKernel(), ExponentialKernel(tl.DTW(window=2)), GlobalAlignment(gamma=2.0)]
+    come_back(several, tmp_path)
+    assert tl.load_model(tmp_path / "5") == several[5]
+
+
+@pytest.mark.learn
+def test_kernels_that_learned_come_back_from_a_folder_with_the_same_matrix(prototypes, tmp_path):
+    come_back([PrototypesKernel(prototypes), ExponentialKernel() + PrototypesKernel(prototypes)], tmp_path)
+
+
+def come_back(kernels, tmp_path):
+    for i, kernel in enumerate(kernels):
         tl.save_model(kernel, tmp_path / str(i))
         again = tl.load_model(tmp_path / str(i))
         assert type(again) is type(kernel)
         assert repr(again) == repr(kernel)
         np.testing.assert_array_equal(again(BLOCK), kernel(BLOCK))
         assert {path.suffix for path in (tmp_path / str(i)).iterdir()} <= {".json", ".safetensors"}
-    assert tl.load_model(tmp_path / "5") == several[5]

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 from mpmath import mp, mpf
 
+from optional_torch import torch
 from timelike.distributions import (
     RBF,
     GlobalAlignment,
@@ -20,7 +20,9 @@ from timelike.distributions import (
 SMOOTH = [RBF(width=1.3), Matern(width=1.1, smoothness=2.5), RationalQuadratic(width=0.8, alpha=0.7)]
 CUSPED = [Laplacian(width=1.3), Matern(width=0.9, smoothness=0.5), NegativeDistance()]
 CLOSED = [*SMOOTH, *CUSPED, Matern(width=1.2, smoothness=1.5)]
-ALL = [*CLOSED, Linear(offset=1.0), Polynomial(), RBF(width=1.0) + 2 * Laplacian(width=2.0), RBF(width=1.0) * Linear()]
+BY_AUTOGRAD = [Linear(offset=1.0), Polynomial(), RBF(width=1.0) * Linear()]
+MARKED = [*CLOSED, RBF(width=1.0) + 2 * Laplacian(width=2.0)]
+MARKED += [pytest.param(kernel, marks=pytest.mark.learn) for kernel in BY_AUTOGRAD]
 
 
 def samples(features, n=12, m=17, seed=0):
@@ -28,7 +30,7 @@ def samples(features, n=12, m=17, seed=0):
     return rng.normal(size=(n, features)), rng.normal(size=(m, features)), rng.normal(size=m)
 
 
-@pytest.mark.parametrize("kernel", ALL, ids=repr)
+@pytest.mark.parametrize("kernel", MARKED, ids=repr)
 @pytest.mark.parametrize("features", [1, 2, 40])
 def test_values_are_the_weighted_sums_of_the_matrix_and_gradients_their_differences(kernel, features):
     x, y, weights = samples(features)
@@ -41,7 +43,7 @@ def test_values_are_the_weighted_sums_of_the_matrix_and_gradients_their_differen
         np.testing.assert_allclose(gradients[:, feature], difference, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("kernel", ALL, ids=repr)
+@pytest.mark.parametrize("kernel", MARKED, ids=repr)
 @pytest.mark.parametrize("features", [2, 40])
 def test_weights_of_their_own_for_every_item_are_rows_one_by_one(kernel, features):
     x, y, _ = samples(features)
@@ -53,6 +55,7 @@ def test_weights_of_their_own_for_every_item_are_rows_one_by_one(kernel, feature
         np.testing.assert_allclose(gradients[i], gradient[0], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("kernel", CLOSED, ids=repr)
 @pytest.mark.parametrize("features", [2, 40])
 def test_closed_forms_are_autograd_s_also_at_copies_of_items(kernel, features):
@@ -126,6 +129,7 @@ def test_many_near_pairs_of_many_features_are_pulled_like_few():
         assert np.isfinite(values).all()
 
 
+@pytest.mark.learn
 def test_kernels_over_sequences_are_pulled_through_autograd():
     rng = np.random.default_rng(0)
     x, y, weights = rng.normal(size=(3, 5, 2)), rng.normal(size=(4, 6, 2)), rng.normal(size=4)

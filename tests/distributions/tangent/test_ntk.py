@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
+from optional_torch import torch
 from timelike.distributions import IPM, NTK, ConjugateKernel, mmd
 
 CLOSED = ("relu", "leaky_relu", "abs", "sigmoid", "sine", ("relu", "sine"))
@@ -34,6 +34,7 @@ def test_matrices_are_positive_to_rounding_where_points_nearly_meet(kind, activa
         assert values[0] >= -1e-13 * values[-1]
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("activation", CLOSED)
 @pytest.mark.parametrize("kind", [NTK, ConjugateKernel])
 def test_gradients_by_both_sides_are_those_of_finite_differences(kind, activation):
@@ -42,6 +43,7 @@ def test_gradients_by_both_sides_are_those_of_finite_differences(kind, activatio
     assert torch.autograd.gradcheck(kernel, (x, y))
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("kind", [NTK, ConjugateKernel])
 def test_the_gradient_of_a_matrix_of_one_sample_counts_both_its_sides(kind):
     kernel, x = kind(bias=0.5), torch.tensor(sample(5), requires_grad=True)
@@ -49,6 +51,7 @@ def test_the_gradient_of_a_matrix_of_one_sample_counts_both_its_sides(kind):
     assert torch.autograd.gradcheck(lambda x: (kernel(x) * weights).sum(), (x,))
 
 
+@pytest.mark.learn
 def test_tensors_have_the_numbers_of_arrays_and_their_own_dtype():
     x, y, kernel = sample(7), sample(4, seed=1), NTK()
     expected = kernel(x, y)
@@ -61,6 +64,7 @@ def test_tensors_have_the_numbers_of_arrays_and_their_own_dtype():
     np.testing.assert_allclose(single.numpy(), expected, rtol=1e-6)
 
 
+@pytest.mark.learn
 def test_who_differentiates_twice_is_told():
     x = torch.tensor(sample(3), requires_grad=True)
     (gradient,) = torch.autograd.grad(NTK()(x, x.detach()).sum(), x, create_graph=True)
@@ -68,6 +72,7 @@ def test_who_differentiates_twice_is_told():
         gradient.square().sum().backward()
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("activation", ["relu", ("relu", "sine")])
 def test_sums_over_the_other_points_are_those_of_autograd(activation):
     kernel, x, y = NTK(activation=activation), crowded(12, 2), sample(9)

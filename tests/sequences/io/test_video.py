@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import av
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 import timelike as tl
 from naive import pictures as naive
+from optional_torch import torch
 from timelike.core import memory
 from timelike.sequences.image_resize import resize_image
 from timelike.sequences.io.formats import video
@@ -137,6 +137,7 @@ def test_resizing_is_that_of_a_loop_over_pixels(old, new) -> None:
     np.testing.assert_allclose(resize_image(picture, new), naive.resized(picture, new), atol=1e-6)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize(("old", "new", "mode"), [((12, 20), (4, 5), "area"), ((5, 7), (11, 15), "bilinear")])
 def test_resizing_is_that_of_torch(old, new, mode) -> None:
     picture = RNG.random((*old, 3)).astype(np.float32)

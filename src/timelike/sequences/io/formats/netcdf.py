@@ -75,5 +75,8 @@ def _refuse_unreadable(path: Path) -> None:
         if file.read(len(hdf5.SIGNATURE)) != hdf5.SIGNATURE:
             return
     hdf5.refuse_damaged(path)
-    if not any(importlib.util.find_spec(reader) for reader in ("h5netcdf", "netCDF4")):
-        raise missing_extra(ModuleNotFoundError(name="h5netcdf"), f"{path.name}, a netCDF 4 file,")
+    if importlib.util.find_spec("netCDF4"):
+        return
+    for package in ("h5netcdf", "h5py"):  # since its version 1.8 the first comes without the second
+        if importlib.util.find_spec(package) is None:
+            raise missing_extra(ModuleNotFoundError(name=package), f"{path.name}, a netCDF 4 file,")
