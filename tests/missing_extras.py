@@ -22,8 +22,6 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestItem
 
-from timelike.core.extras import is_installed
-
 # the first library of each says whether the extra is installed; the others come with it, or are peers that need it
 EXTRAS = {
     "learn": ("torch", "lightning_fabric", "torchdiffeq", "torchmetrics", "pytorch_metric_learning", "geomloss"),
@@ -35,7 +33,7 @@ _HEADING = re.compile(r"(#+) ")
 
 def missing_extras() -> frozenset[str]:
     """The extras that are not installed here."""
-    return frozenset(extra for extra, libraries in EXTRAS.items() if not is_installed(libraries[0]))
+    return frozenset(extra for extra, libraries in EXTRAS.items() if find_spec(libraries[0]) is None)
 
 
 class MissingExtras:

@@ -204,6 +204,7 @@ def test_a_pair_of_the_fallback_has_the_same_bits_whatever_else_is_in_the_batch(
             np.testing.assert_array_equal(found, all_of_them[side.starts[p] : side.starts[p] + side.lengths[p]])
 
 
+@pytest.mark.learn
 def test_the_fallback_has_the_same_bits_for_a_pair_in_either_order(monkeypatch):
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     rng = np.random.default_rng(3)
