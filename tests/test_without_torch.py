@@ -4,14 +4,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
-from timelike import native
-
-pytestmark = pytest.mark.skipif(
-    not native.is_native_enabled(), reason="without kernels every distance is computed by torch"
-)
-
 WITHOUT = """
 import json, pathlib, sys
 

@@ -1,9 +1,8 @@
-"""Soft-DTW over matrices of costs: every instruction set and the fallback against the sum over all paths."""
+"""Soft-DTW over matrices of costs: every instruction set against the sum over all paths, and torch beside them."""
 
 import numpy as np
 import pytest
 
-import timelike as tl
 from naive import elastic, soft_dtw as naive
 from timelike.native import PackedSequences, WarpingBand, is_native_enabled, soft
 
@@ -112,24 +111,27 @@ def test_what_lies_beyond_the_lengths_is_never_read(isa, cost):
 @pytest.mark.learn
 @pytest.mark.parametrize("window", [WarpingBand(), WarpingBand("sakoe", cells=20), WarpingBand("slanted", share=0.1)])
 @pytest.mark.parametrize("gamma", [1e-3, 1.0, 1e3])
-def test_both_executors_agree(gamma, window, monkeypatch):
+def test_kernels_and_tensors_agree(gamma, window):
+    import torch
+
+    from timelike.native.soft import torch_fallback
+
     rng = np.random.default_rng(3)
     cost, direction = rng.random((2, 7, 40, 33)) * 5
     n, m = rng.integers(25, 41, 7), rng.integers(25, 34, 7)
-    how = soft.SoftMinimum(gamma, window)
+    how, tensor = soft.SoftMinimum(gamma, window), torch.from_numpy(cost)
     fast = [
         soft.totals(how, cost, n, m),
         *soft.visits(how, cost, n, m),
         soft.hessian_product(how, cost, direction, n, m),
     ]
-    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     slow = [
-        soft.totals(how, cost, n, m),
-        *soft.visits(how, cost, n, m),
-        soft.hessian_product(how, cost, direction, n, m),
+        torch_fallback.totals(how, tensor, n, m),
+        *torch_fallback.visits(how, tensor, n, m),
+        torch_fallback.hessian_product(how, tensor, torch.from_numpy(direction), n, m),
     ]
     for a, b in zip(fast, slow, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.abs(b).max())
+        np.testing.assert_allclose(a, b.numpy(), rtol=1e-12, atol=1e-12 * float(b.abs().max()))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -183,33 +185,3 @@ def test_an_unknown_instruction_set_is_named(cost):
 def test_no_pairs_give_no_numbers():
     none = np.empty((0, 3, 3))
     assert soft.totals(soft.SoftMinimum(1.0), none, np.empty(0, np.int64), np.empty(0, np.int64)).shape == (0,)
-
-
-@pytest.mark.learn
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("window", [OPEN, WarpingBand("widened", None, 0.1)])
-def test_a_pair_of_the_fallback_has_the_same_bits_whatever_else_is_in_the_batch(dtype, window):
-    from timelike.native.soft import fallback
-
-    rng, how = np.random.default_rng(3), soft.SoftMinimum(0.5, window)
-    n, m = rng.integers(1, 60, 24), rng.integers(1, 60, 24)
-    x, y = (PackedSequences(rng.standard_normal((k.sum(), 2)).astype(dtype), np.cumsum(k) - k, k) for k in (n, m))
-    scales, every = rng.standard_normal(24).astype(dtype), np.arange(24)
-    together, gradients = fallback.pair_totals(how, x, y, every, every), fallback.gradients(how, x, y, scales)
-    for p in range(0, 24, 3):
-        one, two = (PackedSequences.from_sequence(side.items()[p]) for side in (x, y))
-        assert fallback.pair_totals(how, one, two, np.zeros(1, int), np.zeros(1, int))[0] == together[p]
-        alone = fallback.gradients(how, one, two, scales[p : p + 1])
-        for found, all_of_them, side in zip(alone, gradients, (x, y), strict=True):
-            np.testing.assert_array_equal(found, all_of_them[side.starts[p] : side.starts[p] + side.lengths[p]])
-
-
-@pytest.mark.learn
-def test_the_fallback_has_the_same_bits_for_a_pair_in_either_order(monkeypatch):
-    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    rng = np.random.default_rng(3)
-    X = tl.Sequences([rng.normal(size=(n, 2)).round(1) for n in (1, 4, 4, 7, 9)])
-    table = tl.SoftDTW(gamma=0.3).pairwise(X)
-    for i in range(len(X)):
-        for j in range(len(X)):
-            assert tl.SoftDTW(gamma=0.3).pairwise(X[[i]], X[[j]])[0, 0] == table[i, j]

@@ -14,14 +14,9 @@ from scipy.special import softmax
 
 import timelike as tl
 from tampering import replace_arrays
-from timelike import native
 from timelike.models import Model
 from timelike.prototypes.frozen_network import FrozenNetwork
 from timelike.train import History
-
-pytestmark = pytest.mark.skipif(
-    not native.is_native_enabled(), reason="without kernels the vectors of Rocket are computed by torch"
-)
 
 N_FEATURES, CLASSES = 84, ["fast", "middle", "slow"]
 HEADS = [("similarity", "plain"), ("similarity", None), ("both", "plain"), ("dense", "margin")]

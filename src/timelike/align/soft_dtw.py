@@ -116,13 +116,13 @@ class SoftDTW(Aligner):
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         refuse_infeasible(self._soft_minimum.band, x.lengths, y.lengths)
         dtype = pair_dtype(x, y)
-        one, two = (s.values.reshape(1, len(s.values), -1).astype(dtype, copy=False) for s in (x, y))
-        costs = executor.costs(np.ascontiguousarray(one), np.ascontiguousarray(two), x.lengths, y.lengths)
-        totals, visits = executor.visits(self._soft_minimum, costs, x.lengths, y.lengths)
+        one, two = pack_steps(x, dtype), pack_steps(y, dtype)
+        frames = (np.ascontiguousarray(side.items()[0]) for side in (one, two))
+        totals, visits = executor.expected_alignment(self._soft_minimum, *frames)
         if self.divergence:
-            totals = totals - (self._self_totals(pack_steps(x, dtype)) + self._self_totals(pack_steps(y, dtype))) / 2
+            totals = totals - (self._self_totals(one) + self._self_totals(two)) / 2
         self._refuse_overflow(totals)
-        return Alignment(float(totals[0]), None, x[0], y[0], weights=visits[0])
+        return Alignment(float(totals[0]), None, x[0], y[0], weights=visits)
 
 
 def _pair_blocks(n: int, m: int | None, most: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -12,7 +12,7 @@ from torch import nn
 from ... import native
 from ...core.parameters import check_float
 from ...native import soft as executor
-from ...native.soft import fallback
+from ...native.soft import torch_fallback as fallback
 from ..band import Band, Window, check_band, refuse_infeasible
 from .first_order import once_differentiable
 from .padded_pairs import PaddedSide, is_finite, valid_step_mask, validate_sides

@@ -280,13 +280,17 @@ def split_into_blocks(
 ) -> Iterator[NDArray[np.int64]]:
     """The places of listed pairs x[rows[p]] and y[columns[p]], those of similar lengths together."""
     n, m = x.lengths[rows], y.lengths[columns]
-    order = np.lexsort((-m, -(8 * n // n.max(initial=1))))  # by n in eighths of the longest, then by m
-    begin = 0
-    while begin < len(order):
-        first = order[begin]
-        size = block_size(program, x, int(n[first]), int(m[first]))
-        yield order[begin : begin + size]
-        begin += size
+    if not len(n):
+        return
+    # as many groups of similar n as blocks of similar m in each, so that lengths differ least on both sides
+    n_blocks = len(n) / block_size(program, x, int(n.mean()), int(m.mean()))
+    for group in np.array_split(np.argsort(-n, kind="stable"), math.ceil(math.sqrt(n_blocks))):
+        left = group[np.argsort(-m[group], kind="stable")]
+        while len(left):
+            size = block_size(program, x, int(n[left].max()), int(m[left[0]]))
+            size = math.ceil(len(left) / math.ceil(len(left) / size))  # of even sizes
+            yield left[:size]
+            left = left[size:]
 
 
 def block_size(program: Program, x: PackedSequences, n: int, m: int) -> int:

@@ -1,12 +1,10 @@
-"""The fallback of the similarity kernels in torch, one block of pairs at a time: equal up to rounding."""
+"""The fallback of the similarity kernels in NumPy, one block of pairs at a time: equal up to rounding."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from . import OutputLayer
@@ -50,9 +48,9 @@ def group_maxima(
 
 
 def _score_block(left: NDArray[Any], right: NDArray[Any], layer: OutputLayer) -> NDArray[Any]:
-    one, two, weight = torch.tensor(left), torch.tensor(right), torch.tensor(layer.weight)
-    block = F.leaky_relu(one[:, None] + two, layer.slope) @ weight + layer.constant
-    return block.numpy()
+    units = left[:, None] + right
+    scaled = units * units.dtype.type(layer.slope)
+    return np.asarray(np.where(units > 0, units, scaled) @ layer.weight + units.dtype.type(layer.constant))
 
 
 def _row_blocks(left: NDArray[Any], right: NDArray[Any]) -> list[slice]:

@@ -1,4 +1,4 @@
-"""Soft-DTW: totals, expected visits of every cell, and their derivatives, by the kernels or by torch.
+"""Soft-DTW: totals, expected visits of every cell, and their derivatives, by the kernels or in NumPy.
 
 Costs are (pair, n, m); `n` and `m` (pair,) are the valid sizes of each matrix, and the rest is never read.
 """
@@ -32,22 +32,17 @@ class SoftMinimum(NamedTuple):
 
 
 def costs(x: NDArray[Any], y: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1) -> NDArray[Any]:
-    """Squared distances of the frames of x (pair, n, channel) and y (pair, m, channel); 0 beyond the lengths."""
-    if not use_kernels():
-        from . import fallback
+    """Squared distances of the frames of x (pair, n, channel) and y (pair, m, channel); 0 beyond the lengths.
 
-        return fallback.apply_to_arrays(fallback.costs, x, y)[0]
+    Kernels only.
+    """
     out = np.zeros((len(x), x.shape[1], y.shape[1]), x.dtype)
     kernels.soft_costs(x, y, n, m, out, threads)
     return out
 
 
 def totals(soft: SoftMinimum, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1) -> NDArray[Any]:
-    """Soft-DTW of every pair, (pair,)."""
-    if not use_kernels():
-        from . import fallback
-
-        return fallback.apply_to_arrays(lambda given: fallback.totals(soft, given, n, m), costs)[0]
+    """Soft-DTW of every pair, (pair,). Kernels only."""
     out = np.empty(len(costs), costs.dtype)
     kernels.soft_totals(soft.numbers(), costs, n, m, out, threads)
     return out
@@ -56,12 +51,10 @@ def totals(soft: SoftMinimum, costs: NDArray[Any], n: Lengths, m: Lengths, threa
 def visits(
     soft: SoftMinimum, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Soft-DTW (pair,) and its gradient with respect to the costs (pair, n, m): the expected visits of each cell."""
-    if not use_kernels():
-        from . import fallback
+    """Soft-DTW (pair,) and its gradient with respect to the costs (pair, n, m): the expected visits of each cell.
 
-        parts = fallback.apply_to_arrays(lambda given: fallback.visits(soft, given, n, m), costs)
-        return parts[0], parts[1]
+    Kernels only.
+    """
     totals, out = np.empty(len(costs), costs.dtype), np.zeros_like(costs)
     kernels.soft_visits(soft.numbers(), costs, n, m, totals, out, MAX_BACKWARD_BYTES, threads)
     return totals, out
@@ -70,14 +63,22 @@ def visits(
 def hessian_product(
     soft: SoftMinimum, costs: NDArray[Any], direction: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
 ) -> NDArray[Any]:
-    """The Hessian with respect to the costs times `direction`: the change of the expected visits."""
-    if not use_kernels():
-        from . import fallback
-
-        return fallback.apply_to_arrays(lambda c, z: fallback.hessian_product(soft, c, z, n, m), costs, direction)[0]
+    """The Hessian with respect to the costs times `direction`: the change of the expected visits. Kernels only."""
     out = np.zeros_like(costs)
     kernels.soft_product(soft.numbers(), costs, direction, n, m, out, MAX_BACKWARD_BYTES, threads)
     return out
+
+
+def expected_alignment(soft: SoftMinimum, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Soft-DTW (1,) of one pair, x (n, channel) and y (m, channel), and the expected visits of its cells (n, m)."""
+    refuse_mismatch(PackedSequences.from_sequence(x), PackedSequences.from_sequence(y))
+    if not use_kernels():
+        from . import fallback
+
+        return fallback.expected_alignment(soft, x, y)
+    sizes = np.array([len(x)]), np.array([len(y)])
+    totals, out = visits(soft, costs(x[None], y[None], *sizes), *sizes)
+    return totals, out[0]
 
 
 def pair_totals(

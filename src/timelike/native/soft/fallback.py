@@ -1,17 +1,15 @@
-"""The fallback of the soft-DTW kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
+"""The fallback of the soft-DTW kernels in NumPy, by the wavefront of the elastic distances: values and gradients.
 
-It stands in for the kernels if there are none, runs where they cannot, and is the independent check of them. Totals of
-sequences that need no gradients are computed in NumPy, by the wavefront of the elastic distances.
-Diagonals are (pair, n + 1): entry i + 1 is the cell in row i, entry 0 what is before the first row.
+It stands in for the kernels if there are none, and is the independent check of them; a pair has the same bits in every
+block. Tensors on other devices, and derivatives that torch takes, are in torch_fallback.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..elastic import fallback as elastic
@@ -23,180 +21,137 @@ if TYPE_CHECKING:
     from . import Lengths, SoftMinimum
 
 
-def apply_to_arrays(function: Callable[..., Any], *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """A function of tensors, for arrays; what it gives, even if it is one thing, in a tuple."""
-    result = function(*(torch.tensor(array) for array in arrays))
-    return tuple(part.numpy() for part in (result if isinstance(result, tuple) else (result,)))
+class DiagonalVisits(NamedTuple):
+    """How often the cells (i, d − i), begin ≤ i < end, of every pair are visited; `visits` is (cell, pair)."""
+
+    d: int
+    begin: int
+    end: int
+    visits: NDArray[Any]
 
 
-def costs(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Squared distances of all frames, channel after channel, so that no (pair, n, m, channel) is made."""
-    total = x.new_zeros(len(x), x.shape[1], y.shape[1])
-    for channel in range(x.shape[2]):
-        difference = x[:, :, None, channel] - y[:, None, :, channel]
-        total += difference * difference
-    return total
+class KeptTotals(NamedTuple):
+    """The totals of one anti-diagonal from row `begin` − 1 on, (row, pair): what the two diagonals after it read."""
+
+    begin: int
+    total: NDArray[Any]
+
+    def rows(self, begin: int, end: int) -> NDArray[Any]:
+        """The totals of the rows begin − 1 to end − 2, which are before the rows begin to end − 1."""
+        return self.total[begin - self.begin : end - self.begin]
 
 
-def frame_gradients(weights: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The gradient of ⟨weights, costs(x, y)⟩ by x and by y, itself differentiable."""
-    origin = x[:, :1].detach()  # costs know only differences: a common offset would cost digits
-    x, y = x - origin, y - origin
-    by_x = x * weights.sum(2, keepdim=True) - weights @ y
-    by_y = y * weights.sum(1)[:, :, None] - weights.transpose(1, 2) @ x
-    return 2 * by_x, 2 * by_y
+class SoftWavefront(elastic.Wavefront):
+    """The recurrence of DTW with a soft minimum over a block of pairs."""
 
-
-def band_mask(soft: SoftMinimum, shape: torch.Size, n: Lengths, m: Lengths) -> torch.Tensor:
-    """The cells (pair, n, m) that may be visited."""
-    cells = np.zeros(tuple(shape), bool)
-    columns = np.arange(shape[2])
-    for a, b in np.unique(np.stack([n, m], 1), axis=0).tolist():
-        lo, hi = soft.band.bounds(a, b)
-        cells[(n == a) & (m == b), :a] = (columns >= lo[:, None]) & (columns <= hi[:, None])
-    return torch.from_numpy(cells)
-
-
-class _SoftWavefront:
-    """The recurrence over many pairs at once: `diagonals`, of which the first two are the border."""
-
-    def __init__(self, soft: SoftMinimum, costs: torch.Tensor, n: Lengths, m: Lengths) -> None:
-        self.gamma = max(soft.gamma, torch.finfo(costs.dtype).tiny)  # 0 · inf is not a number
-        self.largest = torch.finfo(costs.dtype).max
-        self.shape = costs.shape
-        self.inside = band_mask(soft, costs.shape, n, m).to(costs.device)
-        self.last_rows = torch.tensor(n, device=costs.device)
-        self.last = torch.tensor(n + m - 2, device=costs.device)
-        self.diagonals = self._border(costs, torch.inf)
-        for cost in self._skew(torch.where(self.inside, costs, torch.inf)):
-            self.diagonals.append(self._prepend_border(cost + self._soft_minimum(self._neighbors(self.diagonals))))
-
-    def _border(self, like: torch.Tensor, value: float) -> list[torch.Tensor]:
-        outside = like.new_full((self.shape[0], self.shape[1] + 1), value)
-        corner = outside.clone()
-        corner[:, 0] = 0
-        return [corner, outside]
-
-    def _prepend_border(self, cells: torch.Tensor, value: float = torch.inf) -> torch.Tensor:
-        return torch.nn.functional.pad(cells, (1, 0), value=value)
-
-    def _skew(self, matrices: torch.Tensor, outside: float = torch.inf) -> torch.Tensor:
-        """(diagonal, pair, n) from (pair, n, m)."""
-        _, n, m = self.shape
-        # rows of n + m columns, read as rows of n + m − 1: each begins one further to the right
-        padded = torch.nn.functional.pad(matrices, (0, n), value=outside).reshape(len(matrices), n * (n + m))
-        return padded[:, : n * (n + m - 1)].reshape(len(matrices), n, n + m - 1).permute(2, 0, 1)
-
-    def _unskew(self, diagonals: list[torch.Tensor]) -> torch.Tensor:
-        """(pair, n, m) from diagonals (pair, n)."""
-        _, n, m = self.shape
-        rows, columns = torch.arange(n, device=self.last.device)[:, None], torch.arange(m, device=self.last.device)
-        return torch.stack(diagonals)[rows + columns, :, rows].permute(2, 0, 1).contiguous()
-
-    @staticmethod
-    def _neighbors(diagonals: list[torch.Tensor], d: int = -1) -> torch.Tensor:
-        """The neighbours of diagonal d (3, pair, n): corner, above, left; by default of the one to come."""
-        older, newer = diagonals[-2:] if d < 0 else diagonals[d : d + 2]
-        return torch.stack([older[:, :-1], newer[:, :-1], newer[:, 1:]])
-
-    def _soft_minimum(self, ways: torch.Tensor) -> torch.Tensor:
-        low = ways.amin(0).clamp(-self.largest, self.largest)  # inf − inf is not a number
-        return low - self.gamma * ((low - ways) / self.gamma).exp().sum(0).log()
-
-    def _way_weights(self, d: int) -> torch.Tensor:
-        ways = self._neighbors(self.diagonals, d)
-        weights = ((ways.amin(0).clamp(max=self.largest) - ways) / self.gamma).exp()
-        return weights / weights.sum(0).clamp(min=1)  # the least has the weight 1: less only where all ways are closed
-
-    def totals(self) -> torch.Tensor:
-        ends = torch.stack(self.diagonals[2:])
-        return ends[self.last, torch.arange(len(self.last), device=ends.device), self.last_rows]
-
-    def _end_mask(self, d: int, like: torch.Tensor) -> torch.Tensor:
-        rows = torch.arange(self.shape[1], device=like.device)
-        return ((self.last == d)[:, None] & (rows == self.last_rows[:, None] - 1)).to(like.dtype)
-
-    @staticmethod
-    def _gather_flow(after: torch.Tensor, beyond: torch.Tensor) -> torch.Tensor:
-        """What flows into a diagonal from the two after it, each (corner, above, left)."""
-        up = torch.nn.functional.pad(beyond[0, :, 1:] + after[1, :, 1:], (0, 1))
-        return after[2] + up
-
-    def visits(self) -> torch.Tensor:
-        like = self.diagonals[0]
-        after = beyond = like.new_zeros(3, self.shape[0], self.shape[1])
-        diagonals = []
-        for d in reversed(range(len(self.diagonals) - 2)):
-            here = self._gather_flow(after, beyond) + self._end_mask(d, like)
-            after, beyond = here * self._way_weights(d), after
-            diagonals.append(here)
-        return self._unskew(diagonals[::-1])
-
-    def hessian_product(self, direction: torch.Tensor) -> torch.Tensor:
-        steps = self._skew(torch.where(self.inside, direction, 0.0), 0.0)
-        slopes = self._border(direction, 0.0)
-        for d, step in enumerate(steps):
-            slopes.append(self._prepend_border(step + (self._way_weights(d) * self._neighbors(slopes)).sum(0), 0.0))
-        after = beyond = turned = turned_beyond = direction.new_zeros(3, self.shape[0], self.shape[1])
-        diagonals = []
-        for d in reversed(range(len(steps))):
-            here = self._gather_flow(after, beyond) + self._end_mask(d, direction)
-            turning = self._gather_flow(turned, turned_beyond)
-            shares, slope = self._way_weights(d), self._neighbors(slopes, d)
-            pull = here * ((shares * slope).sum(0) - slope) / self.gamma
-            after, beyond = here * shares, after
-            turned, turned_beyond = shares * (turning + pull), turned
-            diagonals.append(turning)
-        return self._unskew(diagonals[::-1])
-
-
-def totals(soft: SoftMinimum, costs: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:
-    """Soft-DTW of every pair, (pair,)."""
-    return _SoftWavefront(soft, costs, n, m).totals()
-
-
-def visits(soft: SoftMinimum, costs: torch.Tensor, n: Lengths, m: Lengths) -> tuple[torch.Tensor, torch.Tensor]:
-    """Soft-DTW (pair,) and the expected visits (pair, n, m)."""
-    wave = _SoftWavefront(soft, costs, n, m)
-    return wave.totals(), wave.visits()
-
-
-def hessian_product(
-    soft: SoftMinimum, costs: torch.Tensor, direction: torch.Tensor, n: Lengths, m: Lengths
-) -> torch.Tensor:
-    """The Hessian by the costs times `direction`."""
-    return _SoftWavefront(soft, costs, n, m).hessian_product(direction)
-
-
-def _pad_items(steps: PackedSequences, items: Lengths) -> tuple[torch.Tensor, Lengths]:
-    return torch.from_numpy(steps.pad_items(items)), steps.lengths[items]
-
-
-class _SoftTotals(elastic.Wavefront):
-    """The recurrence of DTW in NumPy with a soft minimum, for totals without gradients."""
-
-    def __init__(self, soft: SoftMinimum, program: Program, block: PairBlock) -> None:
-        super().__init__(program, block)
+    def __init__(self, soft: SoftMinimum, block: PairBlock) -> None:
+        super().__init__(Program(band=soft.band), block)
         limits = np.finfo(block.x.dtype)
         self._largest = limits.max
         self._gamma = block.x.dtype.type(max(soft.gamma, limits.tiny))  # 0 · inf is not a number
+        # exp is ten times slower where it gives less than the smallest normal number, which is nothing beside 1
+        self._least_power = block.x.dtype.type(0.98 * np.log(limits.tiny))
+        self._least_weight = np.exp(self._least_power)
+        self._buffers = np.empty((4, *block.x.shape[1:]), block.x.dtype)
 
     def write_minimum(self, totals: Predecessors, best: NDArray[Any]) -> None:
-        super().write_minimum(totals, best)
-        np.minimum(best, self._largest, out=best)  # inf − inf is not a number
-        np.maximum(best, -self._largest, out=best)
-        weight = self._weight(best, totals.above)
-        weight += self._weight(best, totals.left)  # these two first: a pair has the same bits in either order
-        weight += self._weight(best, totals.corner)
-        np.log(weight, out=weight)
-        weight *= self._gamma
-        best -= weight
+        """The soft minimum of three totals into `best`: the least, less γ log(1 + two weights)."""
+        low, first, second, least = self._buffers[:, : len(best)]
+        # above and left are combined first, in an order that does not matter: a pair has the same bits in either order
+        np.minimum(totals.above, totals.left, out=low)
+        np.maximum(totals.above, totals.left, out=second)
+        np.maximum(low, totals.corner, out=first)
+        np.minimum(low, totals.corner, out=best)
+        self._limit(best, least)
+        self._weigh(least, first, first)
+        self._weigh(least, second, second)
+        first += second
+        np.log1p(first, out=first)
+        first *= self._gamma
+        best -= first
 
-    def _weight(self, best: NDArray[Any], total: NDArray[Any]) -> NDArray[Any]:
-        weight = best - total
-        weight /= self._gamma
-        np.exp(weight, out=weight)
-        return np.asarray(weight)
+    def _limit(self, values: NDArray[Any], out: NDArray[Any]) -> None:
+        """The values without infinities: inf − inf is not a number."""
+        np.minimum(values, self._largest, out=out)
+        np.maximum(out, -self._largest, out=out)
+
+    def _weigh(self, least: NDArray[Any], total: NDArray[Any], out: NDArray[Any]) -> None:
+        """exp((least − total) / γ) into `out`."""
+        np.subtract(least, total, out=out)
+        out /= self._gamma
+        np.maximum(out, self._least_power, out=out)
+        np.exp(out, out=out)
+
+    def totals_and_visits(self) -> tuple[NDArray[Any], Iterator[DiagonalVisits]]:
+        """Soft-DTW (pair,), and the expected visits of all cells, diagonal by diagonal from the last to the first.
+
+        The visits of a diagonal are overwritten by the next ones.
+        """
+        kept: list[KeptTotals] = []
+        totals = np.empty(len(self._ends), self.block.x.dtype)
+        with np.errstate(all="ignore"):  # padding and blocked cells are no errors
+            for diagonal in self.diagonals():
+                kept.append(self._keep(diagonal))
+                pairs = np.flatnonzero(self._ends == diagonal.d)
+                totals[pairs] = self.last_cells(diagonal, pairs)
+        return totals, self._visits(kept)
+
+    @property
+    def _ends(self) -> NDArray[np.int64]:
+        """The last diagonal of every pair, (pair,)."""
+        return self.block.lengths[0] + self.block.lengths[1] - 2
+
+    def _keep(self, diagonal: elastic.Diagonal) -> KeptTotals:
+        last = self.band.n_diagonals - 1
+        begins, ends = zip(*(self.band.rows(min(diagonal.d + k, last)) for k in range(3)), strict=True)
+        return KeptTotals(min(begins), diagonal.values.total[min(begins) : max(ends) + 1].copy())
+
+    def _visits(self, kept: list[KeptTotals]) -> Iterator[DiagonalVisits]:
+        n_rows, n_pairs = self.block.x.shape[1:]
+        here, nearer, farther = np.zeros((3, n_rows + 1, n_pairs), self.block.x.dtype)
+        for d in reversed(range(self.band.n_diagonals)):
+            ending = np.flatnonzero(self._ends == d)
+            here[self.block.lengths[0][ending], ending] += 1
+            begin, end = self.band.rows(d)
+            visits = here[begin + 1 : end + 1]
+            if d and begin < end:
+                with np.errstate(all="ignore"):
+                    self._spread_visits(visits, kept, d, (nearer[begin : end + 1], farther[begin:end]))
+            yield DiagonalVisits(d, begin, max(begin, end), visits)
+            here.fill(0)
+            here, nearer, farther = nearer, farther, here
+
+    def _spread_visits(
+        self, visits: NDArray[Any], kept: list[KeptTotals], d: int, before: tuple[NDArray[Any], NDArray[Any]]
+    ) -> None:
+        """Add the visits of a diagonal to those of the two before it, along the ways into its cells."""
+        begin, end = self.band.rows(d)
+        ways = [kept[d - 1].rows(begin, end), kept[d - 1].rows(begin + 1, end + 1)]
+        if d > 1:  # the second diagonal has no corners
+            ways.append(kept[d - 2].rows(begin, end))
+        weights = self._way_weights(ways)
+        weights *= visits
+        nearer, farther = before
+        nearer[:-1] += weights[0]
+        nearer[1:] += weights[1]
+        if d > 1:
+            farther += weights[2]
+
+    def _way_weights(self, ways: list[NDArray[Any]]) -> NDArray[Any]:
+        """The shares of the ways into a cell, (way, cell, pair); 0 where all are closed."""
+        least, weights = self._buffers[0, : len(ways[0])], self._buffers[1 : 1 + len(ways), : len(ways[0])]
+        np.minimum(ways[0], ways[1], out=least)
+        if len(ways) > 2:
+            np.minimum(least, ways[2], out=least)
+        self._limit(least, least)
+        for way, weight in zip(ways, weights, strict=True):
+            self._weigh(least, way, weight)
+        weights -= 1.001 * self._least_weight  # a closed way has no weight at all
+        np.maximum(weights, 0, out=weights)
+        total = weights.sum(0)
+        np.maximum(total, 1, out=total)  # the least has the weight 1: less only where all ways are closed
+        weights /= total
+        return weights
 
 
 def pair_totals(
@@ -207,22 +162,47 @@ def pair_totals(
     out = np.empty(len(rows), x.values.dtype)
     for pairs in elastic.split_into_blocks(program, x, y, rows, columns):
         block = elastic.make_block(program, x, y, rows[pairs], columns[pairs])
-        out[pairs] = _SoftTotals(soft, program, block).totals()
+        out[pairs] = SoftWavefront(soft, block).totals()
     return out
+
+
+def expected_alignment(soft: SoftMinimum, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Soft-DTW of one pair, (1,), and the expected visits of its cells, (n, m)."""
+    only, one, two = np.zeros(1, np.int64), PackedSequences.from_sequence(x), PackedSequences.from_sequence(y)
+    wave = SoftWavefront(soft, elastic.make_block(Program(band=soft.band), one, two, only, only))
+    total, diagonals = wave.totals_and_visits()
+    out = np.zeros((len(x), len(y)), x.dtype)
+    for d, begin, end, visits in diagonals:
+        rows = np.arange(begin, end)
+        out[rows, d - rows] = visits[:, 0]
+    return total, out
 
 
 def gradients(
     soft: SoftMinimum, x: PackedSequences, y: PackedSequences, scales: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The gradient of Σ scales · soft-DTW by the values of x and of y, the p-th with the p-th."""
+    program, every = Program(band=soft.band), np.arange(len(scales))
     first, second = np.zeros_like(x.values), np.zeros_like(y.values)
-    every = np.arange(len(scales))
-    for pairs in elastic.split_into_blocks(Program(band=soft.band), x, y, every, every):
-        (one, n), (two, m) = _pad_items(x, pairs), _pad_items(y, pairs)
-        weights = visits(soft, costs(one, two), n, m)[1]
-        for place, p in enumerate(pairs.tolist()):  # cut to its lengths, so that padding cannot change how sums round
-            rows, columns = slice(x.starts[p], x.starts[p] + n[place]), slice(y.starts[p], y.starts[p] + m[place])
-            cut = scales[p] * weights[place, : n[place], : m[place]]
-            parts = frame_gradients(cut[None], one[place, None, : n[place]], two[place, None, : m[place]])
-            first[rows], second[columns] = (part[0].numpy() for part in parts)
+    for pairs in elastic.split_into_blocks(program, x, y, every, every):
+        by_x, by_y = _block_gradients(SoftWavefront(soft, elastic.make_block(program, x, y, pairs, pairs)))
+        for place, p in enumerate(pairs.tolist()):
+            n, m = x.lengths[p], y.lengths[p]
+            first[x.starts[p] : x.starts[p] + n] = 2 * scales[p] * by_x[:, :n, place].T
+            second[y.starts[p] : y.starts[p] + m] = 2 * scales[p] * by_y[:, :m, place].T
     return first, second
+
+
+def _block_gradients(wave: SoftWavefront) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Half the gradients of a block's frames, (channel, time, pair): Σ visits (x_i − y_j), and its negative for y_j."""
+    x, y = wave.block.x, wave.block.y
+    by_x, by_y = np.zeros_like(x), np.zeros_like(y)
+    shift = y.shape[1] - 1
+    for d, begin, end, visits in wave.totals_and_visits()[1]:
+        rows, columns = slice(begin, end), slice(begin + shift - d, end + shift - d)  # y runs backwards in time
+        for channel in range(len(x)):
+            pull = x[channel, rows] - y[channel, columns]
+            pull *= visits
+            by_x[channel, rows] += pull
+            by_y[channel, columns] -= pull
+    return by_x, by_y[:, ::-1]
