@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import timelike as tl
+from blocked_torch import facts_without_torch
 from naive import forecasting as naive
 from timelike.forecast import Analog
 from timelike.forecast.baselines import analog
@@ -257,3 +258,30 @@ class TestBadInput:
     def test_options_of_the_metric_are_options(self):
         model = Analog("dtw").set_params(metric__window=2)
         assert model.metric == tl.DTW(window=2)
+
+
+SAVED_AND_LOADED = """
+import numpy as np, timelike as tl
+
+folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(0)
+X = tl.Sequences([np.sin(np.arange(n) * 0.5)[:, None] + 0.1 * rng.standard_normal((n, 2)) for n in (30, 41, 26, 50)])
+
+def answers(model, horizon):
+    forecast = model.predict(X, horizon)
+    return [forecast.mean, *forecast.interval(0.5), forecast.quantile(0.4)]
+
+for name, model, horizon in (
+    ("euclidean", tl.forecast.Analog(k=2, window=5), None),
+    ("DTW", tl.forecast.Analog(tl.DTW(window=0.5), k=3, weights="distance"), 4),
+    ("level", tl.forecast.Analog("msm", k=2, window=7, align="last"), 3),
+):
+    model.fit(X).calibrate(X, horizon=horizon, progress=False)
+    model.save(folder / name)
+    again = tl.load_model(folder / name)
+    pairs = [zip(answers(model, h), answers(again, h), strict=True) for h in (1, 3)]
+    facts[name] = all(np.array_equal(a, b) for pair in pairs for a, b in pair)
+"""
+
+
+def test_a_calibrated_model_is_saved_and_loaded_also_without_torch(tmp_path):
+    assert facts_without_torch(SAVED_AND_LOADED, tmp_path) == {"euclidean": True, "DTW": True, "level": True}

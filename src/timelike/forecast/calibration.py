@@ -105,7 +105,7 @@ def _check_errors(calibration: ConformalCalibration, name: str, scope: schema.Ch
 CALIBRATION_SCHEMA = schema.record(
     ConformalCalibration,
     check=_check_errors,
-    errors=schema.array("window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
+    errors=schema.array("calibration window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
     n_samples=schema.integer(1, 1 << 31),
     is_memory_limited=schema.boolean(),
 )
