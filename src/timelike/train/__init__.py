@@ -8,11 +8,11 @@ if TYPE_CHECKING:  # the public names, a line each
     from .base import Trained as Trained
     from .batches import Batch as Batch, class_batches as class_batches, shuffled_batches as shuffled_batches
     from .callbacks import Callback as Callback
+    from .exceptions import DivergenceError as DivergenceError, NotLearnedWarning as NotLearnedWarning
     from .history import History as History
-    from .learning_check import NotLearnedWarning as NotLearnedWarning
     from .loop import TrainingRun as TrainingRun, fit as fit
     from .objective import Objective as Objective
-    from .optimizer_step import DivergenceError as DivergenceError, OptimizerStep as OptimizerStep
+    from .optimizer_step import OptimizerStep as OptimizerStep
     from .schedules import (
         Constant as Constant,
         Cosine as Cosine,

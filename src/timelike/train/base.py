@@ -6,12 +6,14 @@ import abc
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from .._exports import import_public
 from ..core.extras import import_extra
 from ..core.parameters import format_value
+from ..core.validation.conversion import is_torch_module
 from ..models import Model, fingerprint, options, schema
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler, flatten_frames
@@ -37,6 +39,8 @@ _COMMON_TRAINER = Trainer(
     devices=1,
     precision="32-true",
 )
+
+T = TypeVar("T")
 
 _NEVER = 2**31  # more steps than any training makes; an integer, as a number of validations must be
 _MEMORY_WORDS = "alloc", "out of memory", "overflowed"  # these occur in messages of torch's allocators
@@ -295,6 +299,33 @@ class Trained(Model):
     def _all_weights(self, weights: Any) -> Any:
         """The weights from a folder, with those that the network takes from other fitted attributes."""
         return weights
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle so that what is missing is found before anything that needs it is read."""
+        needs = PickleNeeds(type(self).__module__, type(self).__name__, is_torch_module(vars(self).get("network_")))
+        return _new_unpickled, (needs, type(self)), self.__getstate__()
+
+
+class PickleNeeds(NamedTuple):
+    """What a pickled model needs; reading it raises the error that names the extra if that is not installed."""
+
+    module: str
+    name: str
+    torch: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _check_pickle_needs, tuple(self)
+
+
+def _check_pickle_needs(module: str, name: str, torch: bool) -> PickleNeeds:
+    if torch:
+        import_extra("torch", f"a pickled {name}")
+    import_public(module, f"a pickled {name}")
+    return PickleNeeds(module, name, torch)
+
+
+def _new_unpickled(needs: PickleNeeds, model: type[T]) -> T:
+    return model.__new__(model)
 
 
 def _max_steps(limits: Mapping[str, Any], objective: Objective) -> float:

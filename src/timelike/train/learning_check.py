@@ -11,6 +11,7 @@ import torch
 
 from ..core.warnings import find_stack_level
 from .batches import Batch
+from .exceptions import NotLearnedWarning
 from .history import History
 from .loop import evaluation_mode
 from .objective import FORWARD_SHARE, MIN_CHECKED_STEPS, Objective
@@ -20,10 +21,6 @@ _MIN_VALIDATIONS = 4  # fewer say nothing about the first score
 N_COMPARED_BATCHES = 8  # batches compared with shuffled ones
 _LONG_PREPARATION_SECONDS = 0.1  # a longer preparation is mentioned in the warning
 _MIN_STANDARD_ERRORS = 2.0  # by which the loss of true batches must be lower
-
-
-class NotLearnedWarning(UserWarning):
-    """A finished training has not learned; the message gives the evidence and a remedy."""
 
 
 def warn_if_not_learned(history: History, objective: Objective) -> None:

@@ -27,17 +27,10 @@ from .batches import Batch
 from .budget import Budget
 from .callbacks import Callback, DurationNotice, ProgressBar
 from .checkpoints import Checkpoints
+from .exceptions import DivergenceError, NotFiniteError
 from .history import LOOP_TRACKS, History
 from .objective import MIN_CHECKED_STEPS, Objective
-from .optimizer_step import (
-    DivergenceError,
-    NotFiniteError,
-    OptimizerStep,
-    divergence_error,
-    format_ids,
-    named_optimizers,
-    optimizer_options,
-)
+from .optimizer_step import OptimizerStep, divergence_error, format_ids, named_optimizers, optimizer_options
 from .processes import Processes, Strategy
 from .schedules import Schedule
 from .trainer import Accelerator, Precision

@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 from ..core.parameters import check_float
 from . import clock
 from .batches import Batch
+from .exceptions import DivergenceError, NotFiniteError
 from .processes import Processes
 
 if TYPE_CHECKING:
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 _LONG_FORWARD_SECONDS = 0.2
 _MAX_LISTED = 20  # ids shown in a message
 _MAX_RATE = 1e30  # Adam divides the rate by down to 1e-8, and the quotient must fit into a float32
-
-
-class DivergenceError(ArithmeticError):
-    """A loss or gradient is not finite; `step` (counted from 1) and `ids` tell where it occurred."""
-
-    def __init__(self, message: str, step: int, ids: list[int]) -> None:
-        super().__init__(message)
-        self.step, self.ids = step, ids
-
-
-class NotFiniteError(ArithmeticError):
-    """Something is not finite; the loop adds the location with `divergence_error`."""
 
 
 class OptimizerStep:

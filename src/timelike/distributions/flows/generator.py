@@ -15,8 +15,8 @@ from ...core.parameters import check_float, check_int
 from ...core.random import RandomState, check_random_state, sample_seed
 from ...sequences import Sequences
 from ...train import Batch, Callback, Objective, Schedule, fit
+from ...train.exceptions import DivergenceError, NotFiniteError
 from ...train.loop import TrainingRun, evaluation_mode
-from ...train.optimizer_step import DivergenceError, NotFiniteError
 from ..discriminators.base import as_discriminator
 from ..validation import validate_sample
 from .base import (

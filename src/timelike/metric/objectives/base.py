@@ -13,8 +13,8 @@ from torch.optim import Optimizer
 from ...models import fingerprint
 from ...sequences import Sequences
 from ...train import Batch, Objective, Trainer
+from ...train.exceptions import NotFiniteError
 from ...train.objective import FORWARD_SHARE
-from ...train.optimizer_step import NotFiniteError
 from ...train.optimizers import make_optimizer
 from ..distance_network import DistanceNetwork, Features, fill_distances
 

@@ -17,7 +17,7 @@ from ...sequences import Sequences
 from ...sequences.augment import Augmentation
 from ...train import Batch, Trainer, class_batches, shuffled_batches
 from ...train.batches import count_epoch_batches
-from ...train.optimizer_step import NotFiniteError
+from ...train.exceptions import NotFiniteError
 from ...train.trainer import ValidationScore
 from ..distance_network import DistanceNetwork, fill_distances
 from ..label_signal import describe_missing_signal
