@@ -72,7 +72,9 @@ def compare(
         Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
         all sequences brought to the median length of the training part. An entry is one of these names, a public name
         (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
-        `fit` and `predict`. A dict gives them names. Fitted models are used unchanged.
+        `fit` and `predict`. A dict gives them names. A fitted metric or encoder is used unchanged; any other
+        estimator is cloned and fitted anew in every fold, as by scikit-learn's `cross_validate`, and the one that was
+        given is not changed. A method whose extra is not installed is left out with a warning, and `notes` names it.
     groups : array, False or None
         Groups that must not be on both sides (subjects); None uses the groups of X.
     test : (X, y), optional
@@ -120,7 +122,7 @@ def compare(
     minutes = None if budget is None else check_float(budget, "budget", above=0.0)
     rng = check_random_state(0 if random_state is None and checkpoint is not None else random_state)
     problem = parse_problem(X, y, groups=groups, test=test, cv=cv, metric=metric, rng=rng)
-    entrants = parse_methods(
+    entrants, left_out = parse_methods(
         methods,
         problem.X,
         is_regression=problem.is_regression,
@@ -137,7 +139,7 @@ def compare(
         design=problem.design,
         overlap=problem.overlap,
         groups=None if units is None else tuple(map(str, units.tolist())),
-        notes=tuple(run.notes),
+        notes=(*left_out, *run.notes),
         seconds=seconds,
         problem=problem,
         methods=tuple(run.methods),

@@ -16,13 +16,14 @@ from sklearn.utils import get_tags
 
 from ..align import Metric, metric_names
 from ..align.dtw import WarpingDistance
-from ..core.extras import is_installed
+from ..core.extras import MissingExtraError, import_extra
 from ..core.warnings import find_stack_level
 from ..encode import Encoder
 from ..models import components, registry
 from ..prepare import Interpolate, Resample
 from ..sequences import Sequences
 from ..sequences.validation import validate_sequences
+from ..train import Trained
 
 _find_class = registry.find_class
 
@@ -68,6 +69,16 @@ class ComparedMethod:
             value is None and name.rpartition("__")[2] == "max_time" and self._may_change(name, parameters)
             for name, value in parameters.items()
         )
+
+    def refuse_missing_extra(self) -> None:
+        """Raise the error that names the extra if a part of it is to be trained and torch is not installed."""
+        parts = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
+        trained = [part for name, part in parts.items() if self._may_change(f"{name}__", parts)]
+        if not (isinstance(self.model, Metric) and components.is_fitted(self.model)):
+            trained.append(self.model)
+        for part in trained:
+            if isinstance(part, Trained):
+                import_extra("torch", f"{type(part).__name__}.fit")
 
     def _may_change(self, name: str, parameters: dict[str, Any]) -> bool:
         outer = name.split("__")[:-1]
@@ -128,8 +139,6 @@ DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # without learned metrics,
     "T-Loss + ridge": lambda: _find_class("EmbeddingRegressor")(_find_class("CausalEncoder")()),
 }
 
-_TRAINED_METHODS = ("T-Loss + head", "T-Loss + ridge", "SiameseGRU", "Prototypes", "CoupledGRU", "TAP")  # with torch
-
 _RESAMPLED_SUFFIX = ", resampled"
 """Suffix of a name: all sequences are resampled to the median length of the training part."""
 _RESAMPLED_METHODS = ("1-NN Euclidean", "1-NN MSM", "Rocket + ridge", "Discriminant")
@@ -137,60 +146,74 @@ _RESAMPLED_METHODS = ("1-NN Euclidean", "1-NN MSM", "Rocket + ridge", "Discrimin
 
 def parse_methods(
     methods: Any, X: Sequences, *, is_regression: bool, needs_predictions: bool, prepare: tuple[Any, ...] = ()
-) -> list[ComparedMethod]:
-    """The methods of the argument `methods`, each with its name; `needs_predictions` is as in `ComparisonProblem`."""
+) -> tuple[list[ComparedMethod], list[str]]:
+    """The methods of the argument `methods`, each with its name, and notes on those that are left out.
+
+    A method is left out, with a warning, if an extra that it needs is not installed; if all are, this is an error.
+    `needs_predictions` is as in `ComparisonProblem`.
+    """
     entries = _entries_by_name(methods, is_regression, X)
     if not entries:
         raise ValueError("methods is empty: expected names, metrics, encoders or estimators, or None for all")
-    return [
-        ComparedMethod(name, _as_predictor(one, name, is_regression, needs_predictions), prepare, steps)
-        for name, (one, steps) in entries.items()
-    ]
+    compared: list[ComparedMethod] = []
+    left_out: dict[str, MissingExtraError] = {}
+    for name, one in entries.items():
+        try:
+            model, steps = _make_method(one, is_regression, X)
+            method = ComparedMethod(name, _as_predictor(model, name, is_regression, needs_predictions), prepare, steps)
+            method.refuse_missing_extra()
+        except MissingExtraError as error:
+            left_out[name] = error
+        else:
+            compared.append(method)
+    if not compared:
+        raise next(iter(left_out.values()))
+    return compared, _warn_of_left_out(left_out)
 
 
-MethodEntry = tuple[Any, tuple[Any, ...]]
-"""A method, and its own steps in front of it."""
+def _warn_of_left_out(errors: Mapping[str, MissingExtraError]) -> list[str]:
+    """Warn of the methods that are left out, and return a note for every package that is missing."""
+    notes = []
+    for package in dict.fromkeys(error.name for error in errors.values()):
+        names = [name for name, error in errors.items() if error.name == package]
+        remedy = f"{errors[names[0]]}".rpartition(" needs ")[2]  # such as: torch: pip install "timelike[learn]"
+        notes.append(f"left out: {', '.join(names)}, which need{'s' if len(names) == 1 else ''} {remedy}")
+        warnings.warn(notes[-1].replace("left out:", "compare() leaves out", 1), stacklevel=find_stack_level())
+    return notes
 
 
-def _entries_by_name(methods: Any, numeric: bool, X: Sequences) -> dict[str, MethodEntry]:
+def _entries_by_name(methods: Any, numeric: bool, X: Sequences) -> dict[str, Any]:
     if methods is None:
         methods = _default_names(numeric, ragged=not X.has_equal_lengths)
     if isinstance(methods, Mapping):
-        return {str(name): _parse_entry(one, numeric, X)[1] for name, one in methods.items()}
+        return {str(name): one for name, one in methods.items()}
     if isinstance(methods, str) or not isinstance(methods, list | tuple):
         methods = [methods]
-    entries: dict[str, MethodEntry] = {}
+    entries: dict[str, Any] = {}
     for one in methods:
-        name, entry = _parse_entry(one, numeric, X)
+        name = one if isinstance(one, str) else _display_name(one)
         if name in entries:
             raise ValueError(f"methods: two are called {name!r}: give a dict {{name: method}} to tell them apart")
-        entries[name] = entry
+        entries[name] = one
     return entries
 
 
 def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
     """Names of the default methods; if lengths differ, also of methods on resampled sequences."""
     names = list(DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS)
-    if not is_installed("torch"):
-        trained = ", ".join(name for name in names if name in _TRAINED_METHODS)
-        names = [name for name in names if name not in _TRAINED_METHODS]
-        warnings.warn(
-            f'compare() leaves out {trained}, which need torch: pip install "timelike[learn]"',
-            stacklevel=find_stack_level(),
-        )
     if not ragged:
         return names
     ragged_names = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
     return ragged_names + [name + _RESAMPLED_SUFFIX for name in _RESAMPLED_METHODS if name in names]
 
 
-def _parse_entry(one: Any, numeric: bool, X: Sequences) -> tuple[str, MethodEntry]:
-    """The name and the method of an entry; a word is a default name, a public class, or a metric."""
+def _make_method(one: Any, numeric: bool, X: Sequences) -> tuple[Any, tuple[Any, ...]]:
+    """The model of an entry and its own steps before it; a word is a default name, a public class, or a metric."""
     if not isinstance(one, str):
-        return _display_name(one), (one, ())
+        return one, ()
     word, is_resampled = one.removesuffix(_RESAMPLED_SUFFIX), one.endswith(_RESAMPLED_SUFFIX)
     model = _model_from_word(word, one, numeric)
-    return one, (_ignore_missing(model) if X.has_missing else model, (Resample(),) if is_resampled else ())
+    return _ignore_missing(model) if X.has_missing else model, (Resample(),) if is_resampled else ()
 
 
 def _model_from_word(word: str, entry: str, numeric: bool) -> Any:
