@@ -8,6 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.extras import import_extra
+
 if TYPE_CHECKING:
     import torch
 
@@ -30,6 +32,7 @@ def load_lpips_network(weights: Any) -> Callable[..., Any]:
             'of the lpips package (docs/score.md, "Scores with a network", makes one in ten lines), or a callable '
             "such as lpips.LPIPS(net='alex'). psnr, ssim and crps need no weights"
         )
+    import_extra("torch", "lpips")
     if callable(weights):
         return weights  # type: ignore[no-any-return]
     if not isinstance(weights, str | Path):
