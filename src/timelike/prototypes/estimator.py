@@ -393,7 +393,12 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             self.network_.similarity.fit_scale(vectors, codes, self._rng())
         self.members_ = make_members(vectors, codes, len(self.classes_), self.n_prototypes)
         self.prototypes_, self.owners_ = first_prototypes(self.members_, self.network_, self.averaging)
-        self.network_.set_prototypes(self.prototypes_, self.owners_)
+        self._copy_prototypes()
+
+    def _copy_prototypes(self) -> None:
+        """Give the torch module the current prototypes, of which it keeps a copy for `logits`."""
+        if not isinstance(self.network_, FrozenNetwork):
+            self.network_.set_prototypes(self.prototypes_, self.owners_)
 
     # --- classes of sequences ----------------------------------------------------------------------------------------
 
@@ -542,7 +547,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         """Replace the classes and everything that belongs to them."""
         self.classes_, self.members_, self.prototypes_, self.owners_ = classes, members, prototypes, owners
         self.classes_changed_ = True
-        self.network_.set_prototypes(prototypes, owners)
+        self._copy_prototypes()
 
     # --- calibration -------------------------------------------------------------------------------------------------
 
@@ -844,7 +849,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             )
         else:
             super()._set_state(state)
-        self.network_.set_prototypes(self.prototypes_, self.owners_)
+        self._copy_prototypes()
 
     def _all_weights(self, weights: Any) -> Any:
         if not isinstance(weights, dict):

@@ -68,6 +68,3 @@ class FrozenNetwork:
         if self._head == "margin":
             return np.asarray(MARGIN_SCALE * normalize_vectors(vectors) @ normalize_vectors(weight).T)
         return np.asarray(vectors @ weight.T + self.weights["dense.bias"].astype(np.float64))
-
-    def set_prototypes(self, prototypes: Any, owners: Any) -> None:
-        """Nothing: prototypes are given to every call; only a torch module keeps a copy."""
