@@ -1,4 +1,4 @@
-"""Validation of samples: vectors become one array (item, feature), everything else becomes `Sequences`."""
+"""Functions that check samples and convert them to an array of vectors (item, feature) or to `Sequences`."""
 
 from __future__ import annotations
 

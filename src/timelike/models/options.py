@@ -1,4 +1,4 @@
-"""Declarations of estimator options: the check of each option, and its role.
+"""`Option`, which declares an argument of an estimator with its check and its role, and functions that make one.
 
 ```python
 class SiameseGRU(LearnedMetric):
