@@ -163,9 +163,7 @@ def _validate_weights(value: Any, name: str, points: Numbers) -> Numbers:
     if is_tensor(points):
         weights = _to_tensor(weights).to(points.device)
     if weights.shape != (len(points),):
-        raise ValueError(
-            f"{name} has shape {tuple(weights.shape)}: expected one weight for each point, {len(points)}"
-        )
+        raise ValueError(f"{name} has shape {tuple(weights.shape)}: expected one weight for each point, {len(points)}")
     if bool((weights < 0).any()):
         raise ValueError(f"{name} has {weights.min().item():g} in it: expected numbers of at least 0")
     total = weights.sum()

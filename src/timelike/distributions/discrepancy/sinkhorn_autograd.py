@@ -11,9 +11,7 @@ from ...train.torch_threads import torch_threads
 from .sinkhorn import Annealing, SidePotential, iterate_tiles, pairwise_costs, solve_debiased, thread_count
 
 
-def differentiable_divergence(
-    x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing
-) -> tuple[Tensor, float]:
+def differentiable_divergence(x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing) -> tuple[Tensor, float]:
     """S of points (n, d) and (m, d) with weights that sum to 1, with its gradient, and its error."""
     with torch_threads(min(thread_count(len(x), len(y)), torch.get_num_threads())):
         result: tuple[Tensor, float] = DebiasedDivergence.apply(x, y, a, b, annealing)  # type: ignore[no-untyped-call]
