@@ -126,10 +126,8 @@ def measure(wheel: Path, folder: Path, *, runs: int, with_learn: bool) -> tuple[
     lines += ["include downloads.", ""]
     lines += [*size_table("`pip install timelike`", seconds, core), ""]
     verdict = "met" if is_met else "MISSED"
-    lines += [
-        f"The wheels hold {size - bytecode:.0f} MB (bar: {SIZE_BAR} MB, {verdict}), and with the bytecode that pip writes"
-    ]
-    lines += [f"beside them it is {size:.0f} MB; uv and `pip install --no-compile` write none.", ""]
+    lines += [f"The wheels hold {size - bytecode:.0f} MB (bar: {SIZE_BAR} MB, {verdict}), and with the bytecode that"]
+    lines += [f"pip writes beside them it is {size:.0f} MB; uv and `pip install --no-compile` write none.", ""]
     lines += [f"| new process, least of {runs} | seconds | bar |", "|---|---:|---|"]
     for what, taken, bar in start_times(python, runs):
         is_met &= taken <= bar

@@ -104,6 +104,7 @@ def sinkhorn_divergence(
     _refuse_mismatch(*points)
     weights = _validate_weights(x_weights, "x_weights", points[0]), _validate_weights(y_weights, "y_weights", points[1])
     annealing = Annealing(power, _diameter(*points, *weights, power, blur), blur, scaling, tolerance, max_rounds)
+    divergence: Any
     if has_tensor:
         from .sinkhorn_autograd import differentiable_divergence
 
@@ -179,7 +180,7 @@ def _equal_weights(points: Numbers) -> Numbers:
 def _validate_numbers(value: Any, name: str, what: str) -> Numbers:
     """Finite numbers in float64; a tensor stays one, on its device and with its gradient."""
     refuse_unreadable_tensor(value, name)
-    numbers = value.double() if is_tensor(value) else _to_array(value, name, what)
+    numbers: Any = value.double() if is_tensor(value) else _to_array(value, name, what)
     if not bool(_array_module(numbers).isfinite(numbers).all()):
         array = numbers.detach().cpu().numpy() if is_tensor(numbers) else numbers
         first = np.argwhere(~np.isfinite(array))[0].tolist()
@@ -211,7 +212,7 @@ def _check_scaling(scaling: Any) -> float:
 
 
 def _diameter(x: Numbers, y: Numbers, a: Numbers, b: Numbers, power: int, blur: float) -> float:
-    """The diagonal of the box around all points with weight, or the blur if it is larger: the annealing begins there."""
+    """The diagonal of the box around all points with weight, or the blur if larger: the annealing begins there."""
     module = _array_module(x)
     sides = [(points.detach() if is_tensor(points) else points)[weights > 0] for points, weights in ((x, a), (y, b))]
     highest = module.stack([module.amax(side, 0) for side in sides])
