@@ -18,6 +18,8 @@ BUDGET   ?= 600
 
 .PHONY: demo test test-core test-benchmarks explore check guard valgrind ci bench pages queue evidence docs browser clean help
 .DEFAULT_GOAL := help
+# also with -j: both environments compile in build/, and every recipe uses all processors by itself
+.NOTPARALLEL:
 
 help:
 	@echo "make demo   the main job end to end: writes demo/report.html"

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestItem
@@ -43,7 +45,8 @@ class MissingExtras:
         self.missing = frozenset(missing)
         self.libraries = frozenset(library for extra in self.missing for library in EXTRAS[extra])
         self.folders = (root / "tests", root)
-        self.n_files = 0
+        self.n_files: Counter[str] = Counter()  # left out, by extra
+        self.n_tests: Counter[str] = Counter()
 
     def pytest_report_header(self) -> str:
         """Say what is missing, and which library is tested."""
@@ -53,74 +56,103 @@ class MissingExtras:
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Do not import modules that need a missing extra."""
-        if collection_path.suffix != ".py" or not self.is_needed_by(collection_path):
+        extra = self.extra_needed_by(collection_path) if collection_path.suffix == ".py" else None
+        if extra is None:
             return None
-        self.n_files += collection_path.name.startswith("test_") or _is_of_library(collection_path)  # not their helpers
+        if collection_path.name.startswith("test_") or _is_of_library(collection_path):  # not their helpers
+            self.n_files[extra] += 1
         return True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect tests and examples that say that they need a missing extra."""
-        left_out = [item for item in items if self._is_marked(item)]
-        if left_out:
-            config.hook.pytest_deselected(items=left_out)
-            items[:] = [item for item in items if item not in set(left_out)]
+        extras = {item: extra for item in items if (extra := self._extra_of(item))}
+        if extras:
+            self.n_tests.update(extras.values())
+            config.hook.pytest_deselected(items=list(extras))
+            items[:] = [item for item in items if item not in extras]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Of a worker of xdist: hand the counts to the process that prints."""
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["left_out"] = [dict(self.n_files), dict(self.n_tests)]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Of the process that starts the workers: each of them collected everything, so one report is enough."""
+        counts = getattr(node, "workeroutput", {}).get("left_out")
+        if counts:
+            self.n_files, self.n_tests = map(Counter, counts)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say how many files were not collected."""
-        if self.n_files:
-            extras = ", ".join(f"timelike[{extra}]" for extra in sorted(self.missing))
-            terminalreporter.write_line(f"{self.n_files} files were not collected: they need {extras}")
+        """Say in one line what was left out."""
+        parts = [
+            f"{self.n_files[extra]} files and {self.n_tests[extra]} more tests need timelike[{extra}]"
+            for extra in sorted(self.n_files.keys() | self.n_tests.keys())
+        ]
+        if parts:
+            terminalreporter.write_line(f"left out: {'; '.join(parts)}")
 
-    def is_needed_by(self, path: Path) -> bool:
-        """Whether importing a file imports a missing library, or the file is a test module marked with its extra."""
-        if not _is_of_library(path) and self.missing & _module_marks(path):
-            return True
+    def extra_needed_by(self, path: Path) -> str | None:
+        """The missing extra whose library a file imports when it is imported, or with which a test module is marked."""
+        marks = frozenset() if _is_of_library(path) else self.missing & _module_marks(path)
+        if marks:
+            return min(marks)
         todo, seen = [path], {path}
         while todo:
             libraries, files = _dependencies(todo.pop(), self.folders)
-            if self.libraries & libraries:
-                return True
+            if missing := self.libraries & libraries:
+                return self._extra_of_library(min(missing))
             todo += files - seen
             seen |= files
-        return False
+        return None
 
-    def _is_marked(self, item: pytest.Item) -> bool:
+    def _extra_of(self, item: pytest.Item) -> str | None:
+        """The missing extra that a test or an example says it needs; examples in such sections of a page are dropped."""
         if not isinstance(item, DoctestItem):
-            return any(item.get_closest_marker(extra) for extra in self.missing)
+            return min((extra for extra in self.missing if item.get_closest_marker(extra)), default=None)
         examples = item.dtest.examples
-        if item.path.suffix != ".py":
-            lines = self._needing_lines(item.path.read_text(encoding="utf-8"))
-            examples[:] = [one for one in examples if one.lineno not in lines]
-            return not examples
-        sources = [one.source for one in examples]
-        return any(self._names_missing(one) for one in sources) or any(map(self._imports_missing, sources))
+        if item.path.suffix == ".py":
+            sources = [one.source for one in examples]
+            return next((extra for one in sources if (extra := self._named(one) or self._imported(one))), None)
+        lines = self._needing_lines(item.path.read_text(encoding="utf-8"))
+        extra = next((lines[one.lineno] for one in examples if one.lineno in lines), None)
+        examples[:] = [one for one in examples if one.lineno not in lines]
+        return None if examples else extra
 
-    def _needing_lines(self, text: str) -> set[int]:
-        """Line numbers, from 0, of a page's sections that need a missing extra."""
-        lines, found, in_code = text.splitlines(), set(), False
+    def _extra_of_library(self, library: str) -> str:
+        return next(extra for extra in sorted(self.missing) if library in EXTRAS[extra])
+
+    def _needing_lines(self, text: str) -> dict[int, str]:
+        """Line numbers, from 0, of a page's sections that need a missing extra, and the extra."""
+        lines, in_code = text.splitlines(), False
+        found: dict[int, str] = {}
         levels = []  # of headings; 0 where there is none
         for line in lines:
             in_code ^= line.startswith("```")
             heading = None if in_code else _HEADING.match(line)
             levels.append(len(heading[1]) if heading else 0)
         for number, line in enumerate(lines):
-            if self._names_missing(line):
+            if extra := self._named(line):
                 above = next((level for level in reversed(levels[: number + 1]) if level), 1)
                 below = (n for n in range(number + 1, len(lines)) if 0 < levels[n] <= above)
                 is_title = above == 1 and sum(level == 1 for level in levels[: number + 1]) <= 1
-                found |= set(range(number, len(lines) if is_title else next(below, len(lines))))
+                found |= dict.fromkeys(range(number, len(lines) if is_title else next(below, len(lines))), extra)
         return found
 
-    def _names_missing(self, text: str) -> bool:
-        return any(self.missing & set(re.split(r"[ ,]+", match[1])) for match in _NEEDS.finditer(text))
+    def _named(self, text: str) -> str | None:
+        """The missing extra in a comment `needs: …`."""
+        names = {name for match in _NEEDS.finditer(text) for name in re.split(r"[ ,]+", match[1])}
+        return min(self.missing & names, default=None)
 
-    def _imports_missing(self, source: str) -> bool:
+    def _imported(self, source: str) -> str | None:
+        """The missing extra of a library that an example imports."""
         try:
             tree = ast.parse(source)
         except SyntaxError:  # an example may show one
-            return False
-        return any(name.partition(".")[0] in self.libraries for name, _ in _imports_of(tree.body))
+            return None
+        imported = {name.partition(".")[0] for name, _ in _imports_of(tree.body)} & self.libraries
+        return self._extra_of_library(min(imported)) if imported else None
 
 
 @cache

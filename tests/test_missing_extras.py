@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
 RUN = """
 import pathlib, sys
@@ -47,7 +49,7 @@ def test_modules_that_import_torch_are_not_collected_also_through_helpers(tmp_pa
     )
     assert found.returncode == 0, found.stdout
     assert "3 passed" in found.stdout
-    assert "5 files were not collected: they need timelike[learn]" in found.stdout
+    assert "left out: 5 files and 0 more tests need timelike[learn]" in found.stdout
 
 
 def test_marked_tests_and_classes_are_deselected(tmp_path):
@@ -66,6 +68,31 @@ def test_core(): pass
     found = left_over(tmp_path, {"tests/test_mixed.py": text}, "tests")
     assert found.returncode == 0, found.stdout
     assert "1 passed, 2 deselected" in found.stdout
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2", "-p", "xdist")], ids=["alone", "workers"])
+def test_one_line_says_what_was_left_out_also_of_workers(tmp_path, workers):
+    files = {
+        "conftest.py": "import sys, pathlib\n"
+        f"sys.path.insert(0, {str(TESTS)!r})\n"
+        "from missing_extras import MissingExtras\n"
+        "def pytest_configure(config):\n"
+        "    plugin = MissingExtras({'learn', 'transport'}, root=pathlib.Path(__file__).parent)\n"
+        "    config.pluginmanager.register(plugin)\n",
+        "tests/test_heavy.py": "import torch\n",
+        "tests/test_mixed.py": "import pytest\n"
+        "@pytest.mark.learn\ndef test_one(): raise AssertionError\n"
+        "@pytest.mark.transport\ndef test_two(): raise AssertionError\n"
+        "def test_core(): pass\n",
+    }
+    for name, text in {"pytest.ini": SETTINGS, **files}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *workers]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
+    told = "left out: 1 files and 1 more tests need timelike[learn]; 0 files and 1 more tests need timelike[transport]"
+    assert found.stdout.count(told) == 1, found.stdout
 
 
 def test_what_fails_to_import_fails(tmp_path):
@@ -121,7 +148,7 @@ def three():
     found = left_over(tmp_path, files, "src")
     assert found.returncode == 0, found.stdout
     assert "5 passed, 2 deselected" in found.stdout
-    assert "6 files were not collected" in found.stdout
+    assert "left out: 6 files and 2 more tests need timelike[learn]" in found.stdout
 
 
 def test_sections_and_pages_that_need_an_extra_are_left_out(tmp_path):

@@ -9,8 +9,13 @@ import pytest
 from packaging.requirements import Requirement
 
 from missing_extras import EXTRAS
+from timelike.core import extras
+from timelike.models import registry
+from timelike.train import Trained
 
-PYPROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OPTIONAL = PYPROJECT["project"]["optional-dependencies"]
 NEVER = {"torch", "lightning-fabric", "pot"}
 
 
@@ -89,3 +94,35 @@ def test_every_extra_that_a_message_or_a_page_names_exists():
     for page in pages:
         for named in re.findall(r"timelike\[([a-z, -]+)\]", page.read_text(encoding="utf-8")):
             assert {one.strip() for one in named.split(",")} <= {*extras}, page
+
+
+def table_of_extras():
+    """What the page on installation says that each extra brings, and what needs it."""
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Extras\n")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    return {name.strip("`"): (brings, needs) for name, brings, needs in rows}
+
+
+def test_the_page_lists_every_extra_with_what_it_brings():
+    table = table_of_extras()
+    assert table.keys() == OPTIONAL.keys()
+    for extra, (brings, _) in table.items():
+        told = [re.sub(r" \(.*\)|`", "", word) for word in brings.split(", ")]
+        names = [re.sub(r"^timelike\[(.*)\]$", r"\1", re.split("[><=]", line)[0]) for line in OPTIONAL[extra]]
+        assert told == names
+
+
+def test_every_package_that_an_error_names_is_brought_by_its_extra():
+    for module, extra in extras._EXTRAS.items():
+        package = {"ot": "POT"}.get(module, module)
+        assert normalized(package) in {normalized(Requirement(line).name) for line in OPTIONAL[extra]}
+    assert set(extras._EXTRAS.values()) == OPTIONAL.keys()
+
+
+@pytest.mark.learn
+def test_the_page_names_every_method_that_trains_a_network():
+    needs = re.findall(r"`(\w+)`", table_of_extras()["learn"][1])
+    assert {kind.__name__ for kind in registry.all_methods().values() if issubclass(kind, Trained)} <= set(needs)
+    known = registry.all_methods().keys() | {"train_generator", "empirical_ntk"}
+    assert not set(needs) - {name.rpartition(".")[2] for name in known}

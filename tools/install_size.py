@@ -4,7 +4,8 @@
 
 Builds a wheel unless one is given, installs it into a new environment with what `pip install timelike` brings,
 measures, then adds the extra `learn`. `--write` puts the tables into docs/install.md. The exit code is 1 if a bar is
-missed. Sizes are those of the files that each package installed, with their bytecode, so pip itself does not count.
+missed. Sizes are those of the files that each package installed, so pip itself does not count. The bar is for what the
+wheels hold: the bytecode is written by the installer, and not by every one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "install.md"
-SIZE_BAR = 350  # MB, of the core with everything it brings
+SIZE_BAR = 350  # MB, of the core with everything it brings, without bytecode
 MARKS = "<!-- measured by tools/install_size.py -->", "<!-- /measured -->"
 _NAMED = 8  # packages with a row of their own
 # reads what pip recorded; files are counted once even if two packages record them
@@ -119,14 +120,14 @@ def measure(wheel: Path, folder: Path, *, runs: int, with_learn: bool) -> tuple[
     seconds = install(python, str(wheel))
     core = package_sizes(python)
     size, bytecode = map(sum, zip(*core.values(), strict=True))
-    is_met = size <= SIZE_BAR
+    is_met = size - bytecode <= SIZE_BAR
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
-    lines = [f"Measured on {date.today()}: {machine}. Sizes include bytecode; times of an"]
-    lines += ["installation include downloads.", ""]
+    lines = [f"Measured on {date.today()}: {machine}. Times of an installation"]
+    lines += ["include downloads.", ""]
     lines += [*size_table("`pip install timelike`", seconds, core), ""]
     verdict = "met" if is_met else "MISSED"
-    lines += [f"The bar for all of it is {SIZE_BAR} MB: {verdict}. Without the bytecode that pip writes"]
-    lines += [f"(`pip install --no-compile`) it is {size - bytecode:.0f} MB.", ""]
+    lines += [f"The wheels hold {size - bytecode:.0f} MB (bar: {SIZE_BAR} MB, {verdict}), and with the bytecode that"]
+    lines += [f"pip writes beside them it is {size:.0f} MB; uv and `pip install --no-compile` write none.", ""]
     lines += [f"| new process, least of {runs} | seconds | bar |", "|---|---:|---|"]
     for what, taken, bar in start_times(python, runs):
         is_met &= taken <= bar

@@ -13,12 +13,11 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 import timelike as tl
 from contract.discover import ATTACKS, AUGMENTATIONS, DISCRIMINATORS, data, fitted, small, targets
+from optional_torch import torch
 from timelike import score
-from timelike.attacks import FGSM, robustness
 from timelike.core.validation.arrays import count_axes
 from timelike.distributions import IPM, RBF
 from timelike.sequences.augment import Blur, Jitter
@@ -126,6 +125,7 @@ class Call(NamedTuple):
 
     run: Callable[..., Any]
     given: Mapping[str, Any]
+    needs_learn: bool = False
 
 
 def _rng():
@@ -176,9 +176,9 @@ def _forecast_methods(past):
 
 def _critic(kind, fake, real, z):
     """What a discriminator says that was trained on two samples, and how it slopes."""
-    if kind is tl.distributions.FiniteDiscriminator:
+    if kind.__name__ == "FiniteDiscriminator":
         made = kind(width=8, steps=3, random_state=0)
-    elif kind is tl.distributions.FunctionDiscriminator:
+    elif kind.__name__ == "FunctionDiscriminator":
         made = kind(lambda items: items.square().sum(1))
     else:
         made = kind(RBF(width=1.0))
@@ -361,6 +361,7 @@ SCORE_CALLS = {
     "lpips": (
         partial(score.lpips, weights=lambda a, b: ((np.asarray(a) - np.asarray(b)) ** 2).mean(axis=(1, 2, 3))),
         {"truth": _frames(), "forecast": _frames() ** 2},
+        True,
     ),
     "mase": {**NUMBERS, "training": _vectors()[:, ::-1].copy()},
     "mcnemar_test": {"first": SAME, "second": SAME[::-1].copy()},
@@ -403,13 +404,15 @@ FUNCTIONS = {
     "distributions.mmd": Call(partial(tl.distributions.mmd, kernel=RBF()), BETWEEN),
     "distributions.power": Call(_seeded(tl.distributions.power, n_permutations=200), {"X": _equal(), "Y": _equal(9)}),
     "distributions.sinkhorn_divergence": Call(tl.distributions.sinkhorn_divergence, BETWEEN),
-    "distributions.train_generator": Call(_generated, {"real": _vectors()}),
-    "distributions.empirical_ntk": Call(_tangent, {"x": _vectors(5), "y": _vectors(4)}),
+    "distributions.train_generator": Call(_generated, {"real": _vectors()}, needs_learn=True),
+    "distributions.empirical_ntk": Call(_tangent, {"x": _vectors(5), "y": _vectors(4)}, needs_learn=True),
     "distributions.dirac_moves": Call(
         lambda points: tl.distributions.dirac_moves(IPM(RBF(width=1.0)), points), {"points": _vectors(3)[:, :2].copy()}
     ),
     "attacks.robustness": Call(
-        lambda X, y: robustness(fitted(tl.Prototypes), X, y, FGSM(0.1), random_state=0), RECOGNIZED
+        lambda X, y: tl.attacks.robustness(fitted(tl.Prototypes), X, y, tl.attacks.FGSM(0.1), random_state=0),
+        RECOGNIZED,
+        needs_learn=True,
     ),
     "sequences.as_single_sequence": Call(
         lambda value: tl.sequences.as_single_sequence(value, "x"), {"value": _series(5)}
@@ -420,7 +423,9 @@ FUNCTIONS = {
         {"patches": _digits()[:4, :4, :4].reshape(2, 2, 4, 4), "positions": _positions()},
     ),
     "train.class_batches": Call(
-        lambda labels: list(tl.train.class_batches(labels, 2, np.random.default_rng(0))), {"labels": LABELS}
+        lambda labels: list(tl.train.class_batches(labels, 2, np.random.default_rng(0))),
+        {"labels": LABELS},
+        needs_learn=True,
     ),
     "distributions.witness": Call(lambda x, y: tl.distributions.witness(x, y, RBF())(x), BETWEEN),
     "forecast.backtest": Call(
@@ -447,7 +452,7 @@ VALUES = {
         _spring,
         {"query": _series(6), "examples": [_series(20), _series(30)], "stream": _series(), "sample": _series()[0]},
     ),
-    "Stream.push": Call(_encoder_stream, {"samples": _series(3)}),
+    "Stream.push": Call(_encoder_stream, {"samples": _series(3)}, needs_learn=True),
     "Forecast": Call(_forecast_methods, {"past": _ragged()}),
     "TwoSample.test": Call(
         _seeded(tl.distributions.TwoSample, n_permutations=50)().test, {"X": _equal(), "Y": _equal()[::-1]}
@@ -457,7 +462,9 @@ VALUES = {
     ),
     **{
         f"{kind.__name__}.train_critic": Call(
-            partial(_critic, kind), {"fake": _vectors(), "real": _vectors(shift=1.0), "z": _vectors(4)}
+            partial(_critic, kind),
+            {"fake": _vectors(), "real": _vectors(shift=1.0), "z": _vectors(4)},
+            needs_learn=kind.__name__ in ("FiniteDiscriminator", "FunctionDiscriminator"),
         )
         for kind in DISCRIMINATORS
     },
@@ -466,7 +473,9 @@ VALUES = {
         f"augment.{kind.__name__}": Call(partial(_augmented, kind), {"x": _series(9), "X": _ragged()})
         for kind in AUGMENTATIONS
     },
-    "Similarity.scores": Call(_similarity, {"u": _vectors(5), "v": _vectors(4), "starts": np.array([0, 2])}),
+    "Similarity.scores": Call(
+        _similarity, {"u": _vectors(5), "v": _vectors(4), "starts": np.array([0, 2])}, needs_learn=True
+    ),
     "Spring.search": Call(
         lambda query, X: tl.align.Spring(query, threshold=8.0).search(X),
         {"query": _series(6), "X": [_series(20), _series(30)]},
@@ -476,7 +485,7 @@ VALUES = {
         {"gallery": _ragged(), "queries": _ragged(3)},
     ),
     "VerifierStream.push": Call(_verified, {"samples": _series(12)[:, 0].copy()}),
-    "PrototypeStream.push": Call(_recognized, {"samples": _series(4)}),
+    "PrototypeStream.push": Call(_recognized, {"samples": _series(4)}, needs_learn=True),
     "DriftStream.push": Call(_drifting, {"samples": _series(13)}),
 }
 
@@ -488,7 +497,7 @@ def leaves(answer):
     """The arrays that an answer is made of, in order: of records, lists, tensors and sequences."""
     if isinstance(answer, tl.Sequences):
         return [np.asarray(answer.values), np.asarray(answer.lengths)]
-    if isinstance(answer, torch.Tensor):
+    if torch and isinstance(answer, torch.Tensor):
         return [answer.detach().numpy()]
     if dataclasses.is_dataclass(answer) and not isinstance(answer, type):
         return [leaf for field in dataclasses.fields(answer) for leaf in leaves(getattr(answer, field.name))]

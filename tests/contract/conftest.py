@@ -2,17 +2,14 @@
 
 import pytest
 
-import timelike as tl
-from contract.discover import needs_learn
+from contract.discover import required_extra
 
 
 def pytest_itemcollected(item):
     """Methods that train a network, or solve exact transport, have the mark of the extra that they need."""
     kind = item.callspec.params.get("kind") if hasattr(item, "callspec") else None
-    if isinstance(kind, type) and needs_learn(kind):
-        item.add_marker(pytest.mark.learn)
-    if kind is tl.OT:
-        item.add_marker(pytest.mark.transport)
+    if isinstance(kind, type) and (extra := required_extra(kind)):
+        item.add_marker(getattr(pytest.mark, extra))
 
 
 @pytest.fixture(autouse=True)

@@ -50,6 +50,11 @@ def needs_learn(kind):
     return issubclass(kind, Trained) or kind in (tl.prototypes.SimilarityMetric, tl.distributions.PrototypesKernel)
 
 
+def required_extra(kind):
+    """The extra without which an example cannot be fitted or asked, or None."""
+    return "learn" if needs_learn(kind) else "transport" if kind is tl.OT else None
+
+
 # options by which most methods become small; a method for which they are not enough says more in `_test_parameters`
 SIZES = {"hidden": 4, "layers": 1, "n_layers": 1, "n_kernels": 2, "n_virtual_frames": 2, "filters": 2}
 SIZES |= {"n_frame_features": 3, "n_content_frames": 3, "n_negatives": 2, "k": 2}

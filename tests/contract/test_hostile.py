@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy import sparse
 
 import timelike as tl
 from contract.calls import CHANGING, FUNCTIONS, VALUES, arguments, leaves, owner, verbs
-from contract.discover import MODELS, PLAIN_METRICS, fitted, small
+from contract.discover import MODELS, PLAIN_METRICS, fitted, required_extra, small
 from contract.test_kernels import KERNELS, data as kernel_data, example
+from missing_extras import missing_extras
+from optional_torch import torch
 from timelike.distributions import dirac_moves
 from timelike.sequences.generate import rasterize_digits
 
@@ -37,6 +38,7 @@ class Target(NamedTuple):
     make: Any
     given: Any
     changes: bool = False
+    extra: str | None = None
 
 
 def _verb(kind, verb):
@@ -53,14 +55,16 @@ def targets():
         for verb, parameters in verbs(kind):
             changes = verb in CHANGING and kind in MODELS
             given = lambda k=kind, v=verb, p=parameters: arguments(k, v, p)  # noqa: E731
-            yield Target(f"{kind.__name__}.{verb}", _verb(kind, verb), given, changes)
+            yield Target(f"{kind.__name__}.{verb}", _verb(kind, verb), given, changes, required_extra(kind))
             if verb == "fit":
-                yield Target(f"new {kind.__name__}.fit", _fresh(kind, verb), given, changes)
+                yield Target(f"new {kind.__name__}.fit", _fresh(kind, verb), given, changes, required_extra(kind))
     for name, call in (FUNCTIONS | VALUES).items():
-        yield Target(name, lambda c=call: c.run, lambda c=call: dict(c.given))
+        yield Target(
+            name, lambda c=call: c.run, lambda c=call: dict(c.given), extra="learn" if call.needs_learn else None
+        )
     for kind in KERNELS:
         plain = lambda k=kind: {"x": kernel_data(example(k), 5), "y": kernel_data(example(k), 4, 1)}  # noqa: E731
-        yield Target(f"{kind.__name__}()", lambda k=kind: example(k), plain)
+        yield Target(f"{kind.__name__}()", lambda k=kind: example(k), plain, extra=required_extra(kind))
     rows = {"data": [np.arange(8.0).reshape(4, 2), np.ones((3, 2))], "labels": np.array(["a", "b"])}
     times = [np.arange(4.0), np.arange(3.0)]
     yield Target("Sequences", lambda: tl.Sequences, lambda: {**rows, "groups": np.array([1, 2]), "times": times})
@@ -81,7 +85,8 @@ def targets():
         "gaps": {"max_gap": 1.0}, "merge_duplicates": {"how": "mean"}, "equals": {"other": [[0.0]]},
         "to_tensor": {"device": "cpu", "dtype": "float32"},
     }.items():  # fmt: skip
-        yield Target(f"Sequences.{verb}", lambda v=verb: getattr(_named(), v), lambda g=given: dict(g))
+        make = lambda v=verb: getattr(_named(), v)  # noqa: E731
+        yield Target(f"Sequences.{verb}", make, lambda g=given: dict(g), extra="learn" if verb == "to_tensor" else None)
 
 
 def _named():
@@ -93,7 +98,7 @@ def _named():
     )
 
 
-TARGETS = list(targets())
+TARGETS = [target for target in targets() if target.extra not in missing_extras()]
 
 
 # --- what is wrong with it ---------------------------------------------------------------------------------------
@@ -193,8 +198,10 @@ LABELS = {
 }  # fmt: skip
 ANYTHING = [None, "text", LONG, b"x", {}, [], set(), 0, -1, 1.5, True, float("nan"), float("inf"), 2**70, 1j, object(), int,
             np.array([]), np.array(3.0), np.zeros((2, 0)), np.zeros((0, 3, 2)), np.array("word"), [[]], [[], []], [[[]]],
-            [None], ["a"], [1.0, [2.0]], (), torch.empty(3, 2, device="meta"), torch.tensor(1.0), lambda x: x, range(3),
+            [None], ["a"], [1.0, [2.0]], (), *([torch.empty(3, 2, device="meta"), torch.tensor(1.0)] if torch else []),
+            lambda x: x, range(3),
             iter([1.0]), np.array([{}]), pd.DataFrame(), pd.Series([1.0, None]), -(2**63), 1e-320]  # fmt: skip
+TENSORS = {"tensors", "bfloat16", "meta", "complex tensors", "tensor"}
 
 
 def spoil(value, rng):
@@ -211,7 +218,8 @@ def spoil(value, rng):
     else:
         place = int(rng.integers(len(ANYTHING)))
         return ANYTHING[place], f"anything {place}"
-    how = list(table)[int(rng.integers(len(table)))]
+    ways = [way for way in table if torch or way not in TENSORS]
+    how = ways[int(rng.integers(len(ways)))]
     return table[how](value, rng), how
 
 
@@ -222,7 +230,7 @@ def _copied(value):
     """What a caller could see changing: arrays and tensors, also inside lists."""
     if isinstance(value, np.ndarray):
         return value.copy()
-    if isinstance(value, torch.Tensor):
+    if torch and isinstance(value, torch.Tensor):
         return None if value.is_meta else value.detach().clone()
     if isinstance(value, list | tuple):
         return [_copied(one) for one in value]
@@ -230,7 +238,7 @@ def _copied(value):
 
 
 def _unchanged(value, before):
-    if isinstance(value, torch.Tensor):
+    if torch and isinstance(value, torch.Tensor):
         return before is None or torch.equal(value.detach().nan_to_num(), before.nan_to_num())
     if isinstance(value, list | tuple):
         return len(value) == len(before) and all(map(_unchanged, value, before))
@@ -339,6 +347,7 @@ def test_a_good_call_of_every_target_is_answered():
 # --- what was found, held by name --------------------------------------------------------------------------------
 
 X = np.random.default_rng(0).standard_normal((8, 10, 2))
+LEARN = pytest.mark.learn
 
 
 @pytest.mark.parametrize(
@@ -346,18 +355,23 @@ X = np.random.default_rng(0).standard_normal((8, 10, 2))
     [
         tl.Sequences,
         lambda z: tl.Sequences(list(z)),
-        lambda z: tl.Sequences(torch.tensor(z)),
+        pytest.param(lambda z: tl.Sequences(torch.tensor(z)), marks=LEARN),
         lambda z: tl.Sequences(X, times=z[0, :, 0]),
         lambda z: tl.Sequences.from_packed(z[0], [0, 10]),
         lambda z: tl.align.Spring([1.0, 2.0], threshold=1.0).push(z[0, 0, 0]),
         lambda z: tl.align.Spring([1.0, 2.0], threshold=1.0).extend(z[0, :, 0]),
         lambda z: tl.distributions.RBF()(z[:, 0], X[:, 0]),
-        lambda z: tl.distributions.RBF()(torch.tensor(z[:, 0]), torch.tensor(z[:, 0])),
+        pytest.param(lambda z: tl.distributions.RBF()(torch.tensor(z[:, 0]), torch.tensor(z[:, 0])), marks=LEARN),
         lambda z: tl.distributions.mmd(X[:, 0], z[:, 0], tl.distributions.Linear()),
         lambda z: tl.score.mse(z, X),
         lambda z: tl.DTW().pairwise(z),
-        lambda z: tl.nn.SoftDTW()(torch.tensor(z), torch.tensor(z)),
-        lambda z: tl.CausalEncoder(max_steps=1, random_state=0, depth=2, n_features=4).fit(X).stream().push(z[0, 0]),
+        pytest.param(lambda z: tl.nn.SoftDTW()(torch.tensor(z), torch.tensor(z)), marks=LEARN),
+        pytest.param(
+            lambda z: (
+                tl.CausalEncoder(max_steps=1, random_state=0, depth=2, n_features=4).fit(X).stream().push(z[0, 0])
+            ),
+            marks=LEARN,
+        ),
     ],
 )
 def test_an_imaginary_part_is_never_dropped(call):
@@ -365,6 +379,7 @@ def test_an_imaginary_part_is_never_dropped(call):
         call(X + 1j)
 
 
+@LEARN
 def test_a_sample_with_a_gradient_is_pushed_as_its_number():
     spring, plain = (tl.align.Spring([1.0, 2.0], threshold=1.0) for _ in range(2))
     for value in (0.0, 1.0, 2.0, 5.0, 9.0, 9.0):
@@ -386,6 +401,7 @@ def test_large_labels_are_kept_exactly_or_refused(entries, tmp_path):
                 call(beyond * 4)
 
 
+@LEARN
 def test_an_attack_is_told_of_labels_that_the_model_has_no_column_for():
     class Net(torch.nn.Module):
         def forward(self, x, lengths):
@@ -400,6 +416,10 @@ def test_numbers_that_make_no_sense_are_refused():
         tl.score.critical_difference(3, 0)
     with pytest.raises(ValueError, match="item=99"):
         tl.forecast.Persistence().fit(X).predict(X, 2).plot(item=99)
+
+
+@LEARN
+def test_a_tensor_without_numbers_is_refused():
     with pytest.raises(TypeError, match="meta device"):
         tl.Sequences(torch.empty(2, 3, device="meta"))
 
@@ -415,39 +435,21 @@ def test_a_word_that_is_none_of_those_there_are_is_refused_by_its_name(word):
             call()
 
 
-SLOPED = torch.ones(4, 2, requires_grad=True)
-META = torch.empty(4, 2, device="meta")
+def meta():
+    return torch.empty(4, 2, device="meta")
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: list(tl.train.class_batches(["a", None, "b"], 1, np.random.default_rng(0))), "labels"),
-        (
-            lambda: list(tl.train.class_batches(META[:, 0], 1, np.random.default_rng(0))),
-            "labels is a tensor on the meta",
-        ),
-        (lambda: rasterize_digits(META, np.zeros((1, 1, 1, 2))), "patches is a tensor on the meta device"),
-        (lambda: rasterize_digits(np.ones((1, 1, 2, 2)), META), "positions is a tensor on the meta device"),
-        (lambda: dirac_moves(tl.distributions.RBF(width=1.0), META), "points is a tensor on the meta device"),
-        (lambda: tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), np.ones((2, 2)) * 1j), "x is complex"),
-        (lambda: train_generator(sparse.csr_matrix(np.eye(3))), "real is a sparse csr_matrix"),
-        (
-            lambda: tl.GDTW().select_regularization(X, X, values=(0.1,), truth=torch.tensor(1.0)),
-            "truth is a Tensor: expected",
-        ),
         (
             lambda: tl.GDTW().select_regularization(X, X, values=(0.1,), truth=3),
             "truth is a int: expected a list of warps",
         ),
-        (lambda: _named().to_tensor(LONG), "device='x.*expected a torch device"),
-        (lambda: _named().to_tensor(-1), "device=-1: expected a torch device"),
-        (lambda: fitted(tl.SRVP).interpolate(np.ones((14, 2)), [1.0, [2.0]]), "cannot be read as an array of numbers"),
         (
             lambda: fitted(tl.distributions.Drift).stream(3).push([1.0, [2.0]]),
             "sample cannot be read as an array of num",
         ),
-        (lambda: tl.nn.Similarity(2).scores(np.ones((3, 2)) * 1j, np.ones((3, 2))), "u is complex"),
     ],
 )
 def test_what_has_no_numbers_is_refused_by_its_name(call, words):
@@ -456,17 +458,47 @@ def test_what_has_no_numbers_is_refused_by_its_name(call, words):
     assert len(str(caught.value)) < 400
 
 
+@LEARN
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: list(tl.train.class_batches(["a", None, "b"], 1, np.random.default_rng(0))), "labels"),
+        (
+            lambda: list(tl.train.class_batches(meta()[:, 0], 1, np.random.default_rng(0))),
+            "labels is a tensor on the meta",
+        ),
+        (lambda: rasterize_digits(meta(), np.zeros((1, 1, 1, 2))), "patches is a tensor on the meta device"),
+        (lambda: rasterize_digits(np.ones((1, 1, 2, 2)), meta()), "positions is a tensor on the meta device"),
+        (lambda: dirac_moves(tl.distributions.RBF(width=1.0), meta()), "points is a tensor on the meta device"),
+        (lambda: tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), np.ones((2, 2)) * 1j), "x is complex"),
+        (lambda: train_generator(sparse.csr_matrix(np.eye(3))), "real is a sparse csr_matrix"),
+        (
+            lambda: tl.GDTW().select_regularization(X, X, values=(0.1,), truth=torch.tensor(1.0)),
+            "truth is a Tensor: expected",
+        ),
+        (lambda: _named().to_tensor(LONG), "device='x.*expected a torch device"),
+        (lambda: _named().to_tensor(-1), "device=-1: expected a torch device"),
+        (lambda: fitted(tl.SRVP).interpolate(np.ones((14, 2)), [1.0, [2.0]]), "cannot be read as an array of numbers"),
+        (lambda: tl.nn.Similarity(2).scores(np.ones((3, 2)) * 1j, np.ones((3, 2))), "u is complex"),
+    ],
+)
+def test_a_tensor_without_numbers_is_refused_by_its_name(call, words):
+    test_what_has_no_numbers_is_refused_by_its_name(call, words)
+
+
 def train_generator(real):
     return tl.distributions.train_generator(torch.nn.Linear(2, 3), real, tl.distributions.RBF(), n_latent=2, steps=1)
 
 
+@LEARN
 def test_tensors_with_gradients_are_read_as_their_numbers():
-    numbers = SLOPED.detach().numpy()
+    sloped = torch.ones(4, 2, requires_grad=True)
+    numbers = sloped.detach().numpy()
     kernel = tl.distributions.RBF(width=1.0)
-    np.testing.assert_array_equal(dirac_moves(kernel, SLOPED), dirac_moves(kernel, numbers))
+    np.testing.assert_array_equal(dirac_moves(kernel, sloped), dirac_moves(kernel, numbers))
     patches = torch.ones(1, 1, 2, 2, requires_grad=True)
     np.testing.assert_array_equal(rasterize_digits(patches, np.zeros((1, 1, 1, 2)), size=4).sum(), 4)
-    found = tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), SLOPED)
+    found = tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), sloped)
     assert found.requires_grad
     np.testing.assert_allclose(found.detach(), np.full((4, 4), 3.0))  # x·y and the bias
 
@@ -476,9 +508,16 @@ def test_no_message_repeats_a_label_of_ten_thousand_characters():
     for call in (
         lambda: named.where(label="a"), lambda: named.where(id=LONG), lambda: named[LONG + "x"],
         lambda: named.channels(LONG), lambda: named.replace(groups=[LONG] * 4).folds(2), lambda: named.episodes(3, 1),
-        lambda: tl.Prototypes().fit(X, [LONG] * 8), lambda: tl.Neighbors(LONG).fit(X, [0, 1] * 4),
+        lambda: tl.Neighbors(LONG).fit(X, [0, 1] * 4),
         lambda: tl.Sequences(X, labels=[LONG, 1] * 4), lambda: tl.Sequences(X, labels=["a"] * 8, class_names=[LONG]),
     ):  # fmt: skip
         with pytest.raises((ValueError, TypeError, IndexError)) as caught:
             call()
         assert len(str(caught.value)) < 1500
+
+
+@LEARN
+def test_no_message_of_a_training_repeats_a_label_of_ten_thousand_characters():
+    with pytest.raises(ValueError, match="class") as caught:
+        tl.Prototypes().fit(X, [LONG] * 8)
+    assert len(str(caught.value)) < 1500

@@ -7,22 +7,19 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import BaseEstimator
 
 import timelike as tl
 from contract.calls import DECLINED, FUNCTIONS, VALUES, arguments, leaves, owner, verbs
 from contract.discover import LOSSES, MODELS, MODULES, PLAIN_METRICS, VECTORS, data, module, small, targets
 from contract.test_kernels import KERNELS, data as kernel_data, example
+from optional_torch import torch
 from timelike import _exports
 from timelike.align import Aligner, ElasticDistance, EntropicTransport, FittedMetric, Metric
-from timelike.attacks import Attack
 from timelike.distributions import Kernel
 from timelike.distributions.discriminators.base import Discriminator
 from timelike.encode import Encoder
 from timelike.forecast import Forecaster
-from timelike.metric import AlignmentNetwork, DistanceNetwork
-from timelike.metric.losses import Loss
 from timelike.models import Model
 from timelike.prepare import Preparation
 from timelike.sequences.augment import Augmentation
@@ -171,6 +168,7 @@ class TestEveryWayIntoTheContainer:
         assert np.shares_memory(tl.Sequences(block).values, block) == (layout in (read_only, mapped))
 
 
+@pytest.mark.learn
 def test_tensors_in_any_order_are_read_as_their_contiguous_copy():
     x = torch.from_numpy(PLAIN.copy())
     for odd in (x.transpose(1, 2).contiguous().transpose(1, 2), x.repeat(1, 2, 1)[:, ::1][:, :3], x.flip(0).flip(0),
@@ -238,7 +236,13 @@ def test_a_kernel_answers_the_same_for_every_layout(kind, changed):
         same(kernel(odd, odd[:3]), expected)
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *VALUES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.learn if call.needs_learn else ())
+        for name, call in (FUNCTIONS | VALUES).items()
+    ],
+)
 def test_a_function_answers_the_same_for_every_layout(name, changed):
     call = (FUNCTIONS | VALUES)[name]
     expected = quiet(call.run, **call.given)
@@ -254,6 +258,7 @@ def public_names():
             yield f"{package.removeprefix('timelike.')}.{name}", getattr(import_module(package), name)
 
 
+@pytest.mark.learn  # which imports every name
 def test_no_public_function_is_left_out():
     """Those that take no arrays are listed here: they make values, draw figures of others' answers, or hash bytes."""
     others = {
@@ -267,15 +272,18 @@ def test_no_public_function_is_left_out():
     assert set(FUNCTIONS) <= {name for name, found in public_names() if inspect.isfunction(found)}
 
 
+@pytest.mark.learn
 def test_no_public_class_that_reads_data_is_left_out():
     """Estimators, aligners, encoders, forecasters, preparations, kernels, discriminators, losses, modules, streams."""
-    roles = (Model, Metric, Kernel, Discriminator, Attack, Augmentation, Loss, torch.nn.Module, BaseEstimator)
+    roles = (Model, Metric, Kernel, Discriminator, Augmentation, torch.nn.Module, BaseEstimator)
+    roles += (tl.attacks.Attack, tl.metric.losses.Loss)
     called = {name.partition(".")[0] for name in VALUES} | {name.removeprefix("augment.") for name in VALUES}
     covered = {*MODELS, *PLAIN_METRICS, *KERNELS, *LOSSES, *NETWORKS}
     public = {found for _, found in public_names() if isinstance(found, type) and not inspect.isabstract(found)}
     left_out = {kind for kind in public if issubclass(kind, roles)} - covered
     # bases that are no methods themselves: what they say of input is said of their subclasses
-    bases = {ElasticDistance, EntropicTransport, FittedMetric, Trained, Preparation, DistanceNetwork, AlignmentNetwork}
+    bases = {ElasticDistance, EntropicTransport, FittedMetric, Trained, Preparation}
+    bases |= {tl.metric.DistanceNetwork, tl.metric.AlignmentNetwork}
     # networks that only their estimators call, whose input they have standardized and packed
     inner = {tl.forecast.SRVPNetwork, tl.prototypes.PrototypeNetwork}
     assert {kind.__name__ for kind in left_out - bases - inner} <= called
@@ -290,8 +298,8 @@ def _takes_arrays(function):
     return any("Any" in str(p.annotation) or "Array" in str(p.annotation) for p in needed)
 
 
-NETWORKS = [*MODULES, *(getattr(tl.nn, name) for name in sorted(VECTORS))]
-PATH_LOSSES = (tl.nn.MaxError, tl.nn.TimeDev, tl.nn.TimeErr, tl.nn.WarpMSE)  # of warps (batch, knot)
+NETWORKS = [*MODULES, *(getattr(tl.nn, name) for name in sorted(VECTORS) if torch)]
+PATH_LOSSES = ("MaxError", "TimeDev", "TimeErr", "WarpMSE")  # of warps (batch, knot)
 
 
 def transposed(x):
@@ -299,6 +307,7 @@ def transposed(x):
     return x.transpose(0, 1).contiguous().transpose(0, 1)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_a_torch_module_answers_the_same_for_tensors_in_any_order(kind):
     more = {"n_features": 2} if kind is tl.nn.Similarity else {}
@@ -308,7 +317,7 @@ def test_a_torch_module_answers_the_same_for_tensors_in_any_order(kind):
     names = [n for n, p in inspect.signature(kind.forward).parameters.items() if p.default is p.empty]
     names = [name for name in names if name not in ("self", "horizon")]
     torch.manual_seed(1)
-    frame = () if issubclass(kind, PATH_LOSSES) else (1, 1, 2) if kind is tl.nn.ImageNetwork else (2,)
+    frame = () if kind.__name__ in PATH_LOSSES else (1, 1, 2) if kind is tl.nn.ImageNetwork else (2,)
     plain = {name: torch.randn(3, 6, *frame, dtype=torch.float32) for name in names if "length" not in name}
     odd = {
         name: transposed(x) if i % 2 == 0 else x.repeat_interleave(2, 1)[:, ::2]
@@ -328,19 +337,21 @@ def test_a_torch_module_answers_the_same_for_tensors_in_any_order(kind):
         torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("kind", LOSSES)
 def test_a_loss_answers_the_same_for_tensors_in_any_order(kind):
     torch.manual_seed(1)
     distances, labels = torch.rand(6, 6), torch.tensor([0, 0, 1, 1, 2, 2])
     found = [kind()(x, labels.repeat_interleave(2)[::2]) for x in (distances, transposed(distances))]
     assert torch.equal(found[1], found[0])
-    if kind.pair_loss is not Loss.pair_loss:
+    if kind.pair_loss is not tl.metric.losses.Loss.pair_loss:
         same = torch.tensor([True, False, True, False, False, True])
         single = distances.repeat_interleave(2, 1)[0, ::2]
         assert not single.is_contiguous()
         assert torch.equal(kind().pair_loss(single, same), kind().pair_loss(distances[0], same))
 
 
+@pytest.mark.learn
 def test_functions_of_tensors_answer_the_same_in_any_order():
     torch.manual_seed(1)
     x, lengths = torch.randn(4, 6, 2), torch.tensor([6, 4, 5, 6])

@@ -15,7 +15,7 @@ from scipy.special import softmax
 import timelike as tl
 from tampering import replace_arrays
 from timelike.models import Model
-from timelike.prototypes.frozen_network import FrozenNetwork
+from timelike.prototypes.frozen_network import FrozenNetwork, dense_head_scores
 from timelike.train import History
 
 N_FEATURES, CLASSES = 84, ["fast", "middle", "slow"]
@@ -163,6 +163,16 @@ def test_the_answers_are_those_of_the_formulas(inference, auxiliary, data):
     scores = head if inference == "dense" else (close + head) / 2
     np.testing.assert_allclose(model.class_scores(data[2]), scores, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.predict_proba(data[2]), softmax(scores, axis=1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 37, 500, 10_001])
+@pytest.mark.parametrize("bias", [None, np.linspace(-1, 1, 7, dtype=np.float32)])
+def test_the_dense_head_scores_an_item_by_itself_as_among_others(n_features, bias):
+    rng = np.random.default_rng(0)
+    vectors, weight = rng.standard_normal((40, n_features)), rng.standard_normal((7, n_features)).astype(np.float32)
+    together = dense_head_scores(vectors, weight, bias)
+    for rows in (slice(0, 1), slice(7, 8), slice(5, 40), slice(39, 40), slice(20, 23)):
+        np.testing.assert_array_equal(dense_head_scores(vectors[rows], weight, bias), together[rows])
 
 
 CHANGED = """

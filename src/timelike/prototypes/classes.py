@@ -94,7 +94,7 @@ class ClassScorer:
         return self.owners[nearest[:, 0]], similarities[:, 0].astype(np.float64)
 
     def _dense_scores(self, vectors: Floats) -> Scores:
-        """Scores of the dense head, in double precision so that they are independent of the batch."""
+        """Scores of the dense head, in double precision, independent of the other items in the batch."""
         own = vectors[:, : self.n_trained_features].astype(np.float64) / first_vector_length(self.n_encoders)
         return self.network.dense_scores(own)
 

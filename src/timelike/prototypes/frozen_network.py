@@ -15,6 +15,22 @@ from .options import DenseHead
 MARGIN_SCALE = 30.0  # s of the additive-margin softmax, s cos(w_k, z)
 
 
+def dense_head_scores(
+    vectors: NDArray[np.float64], weight: NDArray[Any], bias: NDArray[Any] | None
+) -> NDArray[np.float64]:
+    """⟨w_k, z⟩ + b_k of vectors z (item, feature), (item, class); without a bias 30 cos(w_k, z), the margin head.
+
+    >>> dense_head_scores(np.array([[3.0, 4.0]]), np.eye(2), None).tolist()
+    [[18.0, 24.0]]
+    """
+    rows = weight.astype(np.float64)
+    if bias is None:
+        vectors, rows = normalize_vectors(vectors), normalize_vectors(rows)
+    # a product for every pair, not of matrices: its rounding is independent of the other items in the batch
+    products = np.vecdot(vectors[:, None], rows)
+    return np.asarray(MARGIN_SCALE * products if bias is None else products + bias.astype(np.float64))
+
+
 class FrozenNetwork:
     """A cosine similarity and a dense head that answer without torch, with the numbers of `PrototypeNetwork`.
 
@@ -64,7 +80,4 @@ class FrozenNetwork:
 
     def dense_scores(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores of the dense head, (item, class)."""
-        weight = self.weights["dense.weight"].astype(np.float64)
-        if self._head == "margin":
-            return np.asarray(MARGIN_SCALE * normalize_vectors(vectors) @ normalize_vectors(weight).T)
-        return np.asarray(vectors @ weight.T + self.weights["dense.bias"].astype(np.float64))
+        return dense_head_scores(vectors, self.weights["dense.weight"], self.weights.get("dense.bias"))

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from ..core.parameters import check_choice
 from ..metric.distance_network import DistanceNetwork
 from ..models import fingerprint
-from ..train.double_precision import double_precision_copy
 from .encoder_adapter import is_trainable
-from .frozen_network import MARGIN_SCALE
+from .frozen_network import MARGIN_SCALE, dense_head_scores
 from .options import HEADS, Averaging, DenseHead, Head, LearnedSimilarity
 from .similarity import CosineSimilarity, FusedSimilarity, Similarity
 
@@ -104,10 +103,10 @@ class PrototypeNetwork(nn.Module):
 
     @torch.no_grad()
     def dense_scores(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores of the dense head, (item, class), in double precision so that they are independent of the batch."""
+        """Scores of the dense head, (item, class), in NumPy: with the same bits as without torch."""
         assert self.dense is not None
-        scores: NDArray[np.float64] = double_precision_copy(self.dense)(torch.from_numpy(vectors)).numpy()
-        return scores
+        weight, bias = self.dense.weight.numpy(force=True), getattr(self.dense, "bias", None)
+        return dense_head_scores(vectors, weight, None if bias is None else bias.numpy(force=True))
 
     @torch.no_grad()
     def update_averages(self, vectors: Tensor, labels: Tensor, momentum: float) -> None:

@@ -4,16 +4,16 @@ import itertools
 import math
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
-import torch
-from geomloss import SamplesLoss
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linear_sum_assignment
 
 from naive import point_transport as naive
+from optional_torch import torch
 from timelike.distributions.discrepancy import sinkhorn
 from timelike.distributions.discrepancy.sinkhorn import sinkhorn_divergence
 
@@ -34,6 +34,7 @@ def tensors(*given):
 
 def geomloss(x, y, power=2, blur=0.05, scaling=0.5, a=None, b=None):
     """Its own distances are never below 1e-4, which shows wherever points coincide; so it is given exact ones."""
+    from geomloss import SamplesLoss
 
     def cost(u, v):
         squares = (u[:, :, None] - v[:, None]).square().sum(-1)
@@ -55,6 +56,7 @@ def weights(n):
     return arrays(np.float64, n, elements=st.sampled_from([0.0, 0.5, 1.0, 3.0])).filter(lambda w: w.sum() > 0)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize(("blur", "scaling"), SETTINGS[:3])
 @pytest.mark.parametrize("size", [(30, 20), (20, 30), (1, 5), (150, 150)])
@@ -64,8 +66,11 @@ def test_it_is_what_geomloss_says(power, blur, scaling, size):
     assert ours == pytest.approx(float(geomloss(x, y, power, blur, scaling)), rel=1e-9)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize(("power", "blur"), [(2, 0.05), (2, 0.001), (1, 0.5)])
 def test_geomloss_with_its_own_costs_is_near(power, blur):
+    from geomloss import SamplesLoss
+
     x, y = sets(100, 80)
     theirs = SamplesLoss("sinkhorn", p=power, blur=blur, scaling=0.9, backend="tensorized")
     expected = float(theirs(torch.tensor(x), torch.tensor(y)))
@@ -73,6 +78,7 @@ def test_geomloss_with_its_own_costs_is_near(power, blur):
     assert ours == pytest.approx(expected, rel=1e-9 if power == 2 else 1e-4)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("power", [1, 2])
 def test_weights_are_what_they_are_in_geomloss(power):
     x, y = sets()
@@ -83,6 +89,7 @@ def test_weights_are_what_they_are_in_geomloss(power):
     assert ours == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize(("blur", "scaling"), SETTINGS[:3])
 def test_gradients_are_those_of_geomloss(power, blur, scaling):
@@ -97,6 +104,7 @@ def test_gradients_are_those_of_geomloss(power, blur, scaling):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("power", [1, 2])
 def test_gradients_are_the_slopes_of_the_converged_value(power):
     rng = np.random.default_rng(3)
@@ -166,6 +174,7 @@ def test_it_is_symmetric_to_the_last_bit_and_never_negative(x, y, power, how):
     assert math.isfinite(there)
 
 
+@pytest.mark.learn
 @given(few(5), few(5), st.sampled_from([1, 2]), st.sampled_from(SETTINGS), st.data())
 def test_values_and_gradients_are_finite_where_points_coincide(x, y, power, how, data):
     blur, scaling = how
@@ -177,6 +186,7 @@ def test_values_and_gradients_are_finite_where_points_coincide(x, y, power, how,
     assert all(bool(side.grad.isfinite().all()) for side in given)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("power", [1, 2])
 def test_equal_sets_have_no_gradient(power):
     x, y = tensors(*[np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 2.0]])] * 2)
@@ -185,6 +195,7 @@ def test_equal_sets_have_no_gradient(power):
     assert not y.grad.any()
 
 
+@pytest.mark.learn
 def test_points_share_the_gradient_of_the_point_they_are():
     x, y = sets(5, 4)
     once, twice = tensors(x, np.repeat(x, 2, axis=0))
@@ -200,6 +211,7 @@ def test_what_weighs_nothing_does_not_count(x, y, power):
     assert ours == sinkhorn_divergence(x, y, power=power)
 
 
+@pytest.mark.learn
 def test_the_gradient_by_a_weight_of_nothing_is_the_slope_towards_something():
     x, y = sets(5, 4)
     given, step = np.array([1.0, 2.0, 0.0, 1.0, 1.0]), 1e-6
@@ -211,6 +223,7 @@ def test_the_gradient_by_a_weight_of_nothing_is_the_slope_towards_something():
     assert a.grad[2].item() == pytest.approx(slope, rel=1e-5)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_points_very_far_apart_cost_what_they_cost(power, n):
@@ -230,12 +243,14 @@ def test_two_far_clouds_on_both_sides_are_finite():
         assert math.isfinite(sinkhorn_divergence(x, y, power=power, blur=1e-3, scaling=scaling))
 
 
+@pytest.mark.learn
 def test_one_step_from_the_diameter_to_the_blur_is_as_geomloss_takes_it():
     x, y = sets()  # exponents beyond exp: the sums are made of logarithms
     ours = sinkhorn_divergence(x, y, blur=0.001, scaling=0.001)
     assert ours == pytest.approx(max(0, float(geomloss(x, y, 2, 0.001, 0.001))), rel=1e-9)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("power", [1, 2])
 def test_tiles_change_nothing(power, monkeypatch):
     x, y = tensors(*sets(40, 33))
@@ -251,6 +266,7 @@ def test_tiles_change_nothing(power, monkeypatch):
         assert far.item() == pytest.approx(max(0, geomloss(x, y, power, 0.001, 0.001).item()), rel=1e-9)
 
 
+@pytest.mark.learn
 def test_memory_is_that_of_a_tile_and_not_of_the_matrix():
     program = (
         "import resource, torch\n"
@@ -267,6 +283,7 @@ def test_memory_is_that_of_a_tile_and_not_of_the_matrix():
     assert int(grown) < 2500 * 2500 * 8 / 1024 / 3  # kilobytes: a third of one matrix
 
 
+@pytest.mark.learn
 def test_numpy_gives_a_float_and_torch_its_own_dtype():
     x, y = sets()
     expected = sinkhorn_divergence(x, y)
@@ -280,6 +297,7 @@ def test_numpy_gives_a_float_and_torch_its_own_dtype():
     assert sinkhorn_divergence(torch.tensor([[0], [2]]), torch.tensor([[1]])).dtype == torch.float64
 
 
+@pytest.mark.learn
 def test_float32_is_computed_as_float64_and_rounded():
     x, y = (side.astype(np.float32) for side in sets())
     exact = sinkhorn_divergence(x.astype(np.float64), y.astype(np.float64), blur=0.001, scaling=0.95)
@@ -310,6 +328,7 @@ def test_rounds_with_momentum_reach_what_many_plain_ones_do():
     assert sinkhorn_divergence(x, y, blur=0.2, tolerance=1e-9, max_rounds=2000) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.learn
 def test_a_second_gradient_is_refused():
     x, y = tensors(*sets(4, 3))
     (slope,) = torch.autograd.grad(sinkhorn_divergence(x, y), x, create_graph=True)
@@ -324,7 +343,7 @@ BAD = [
     ({"x": np.zeros(3)}, ValueError, r"x has shape \(3,\).*use x\[:, None\]"),
     ({"x": 3.0}, ValueError, r"x has shape \(\)"),
     ({"y": np.array([[0.0, np.nan]])}, ValueError, r"y\[0, 1\] is nan: expected finite"),
-    ({"x": torch.tensor([[0.0, math.inf]])}, ValueError, r"x\[0, 1\] is inf: expected finite"),
+    ({"x": np.array([[0.0, math.inf]])}, ValueError, r"x\[0, 1\] is inf: expected finite"),
     ({"x": "points"}, TypeError, "x is a str that is no array"),
     ({"x": np.zeros((3, 2), complex)}, TypeError, "x is complex"),
     ({"x": [[1.0], [1.0, 2.0]]}, TypeError, "x is a list that is no array"),
@@ -351,3 +370,46 @@ BAD = [
 def test_what_cannot_be_is_refused_by_name(bad, error, message):
     with pytest.raises(error, match=message):
         sinkhorn_divergence(**{"x": np.zeros((3, 2)), "y": np.ones((3, 2)), **bad})
+
+
+TENSORS = [
+    (lambda: {"x": torch.tensor([[0.0, math.inf]])}, ValueError, r"x\[0, 1\] is inf: expected finite"),
+    (lambda: {"x": torch.zeros(3, 2, dtype=torch.complex64)}, TypeError, "x has dtype torch.complex64"),
+    (lambda: {"x": torch.zeros(0, 2)}, ValueError, r"x has shape \(0, 2\): expected at least one point"),
+    (lambda: {"x_weights": torch.tensor([1.0, -1.0, 1.0])}, ValueError, "x_weights has -1 in it"),
+    (lambda: {"x_weights": torch.zeros(3)}, ValueError, "x_weights sums to 0"),
+]
+
+
+@pytest.mark.learn
+@pytest.mark.parametrize(("bad", "error", "message"), TENSORS)
+def test_tensors_that_cannot_be_are_refused_by_name(bad, error, message):
+    with pytest.raises(error, match=message):
+        sinkhorn_divergence(**{"x": np.zeros((3, 2)), "y": np.ones((3, 2)), **bad()})
+
+
+@pytest.mark.learn
+@pytest.mark.parametrize("native", ["0", "1"])
+@given(few(6), few(6), st.sampled_from([1, 2]), st.sampled_from(SETTINGS), st.booleans(), st.data())
+def test_arrays_and_tensors_have_the_same_value(native, x, y, power, how, converged, data):
+    blur, scaling = how
+    a, b = data.draw(weights(len(x))), data.draw(weights(len(y)))
+    options = {"power": power, "blur": blur, "scaling": scaling, **({"tolerance": 1e-3} if converged else {})}
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rounds that do not suffice
+        patch.setenv("TIMELIKE_NATIVE", native)
+        ours = sinkhorn_divergence(x, y, x_weights=a, y_weights=b, **options)
+        theirs = sinkhorn_divergence(*map(torch.tensor, (x, y)), x_weights=a, y_weights=b, **options)
+    assert ours == pytest.approx(theirs.item(), rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.learn
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_many_arrays_and_tensors_have_the_same_value(power, native, monkeypatch):
+    monkeypatch.setenv("TIMELIKE_NATIVE", native)
+    x, y = sets(500, 300, d=5)
+    for blur, scaling in [*SETTINGS, (0.001, 0.001)]:  # the last with exponents beyond exp
+        ours = sinkhorn_divergence(x, y, power=power, blur=blur, scaling=scaling)
+        theirs = sinkhorn_divergence(torch.tensor(x), torch.tensor(y), power=power, blur=blur, scaling=scaling)
+        assert ours == pytest.approx(theirs.item(), rel=1e-12)

@@ -4,10 +4,10 @@ import signal
 
 import numpy as np
 import pytest
-import torch
 
 import timelike as tl
 from naive import flows as naive
+from optional_torch import torch
 from timelike import distributions as ds
 from timelike.train import Cosine, LinearDecay, Plateau
 
@@ -51,7 +51,13 @@ class ValidatedLSGAN(ds.LSGAN):
 
 @pytest.mark.parametrize("batch_size", [None, 2])
 @pytest.mark.parametrize(
-    "kernel", [ds.RBF(), ds.NTK(), ds.GlobalAlignment(), ds.RBF() + ds.Linear()], ids=["rbf", "ntk", "elastic", "sum"]
+    "kernel",
+    [
+        pytest.param(ds.RBF(), id="rbf"),
+        pytest.param(ds.NTK(), id="ntk"),
+        pytest.param(ds.GlobalAlignment(), id="elastic", marks=pytest.mark.learn),
+        pytest.param(ds.RBF() + ds.Linear(), id="sum", marks=pytest.mark.learn),
+    ],
 )
 @pytest.mark.parametrize(
     ("plain", "validated"), [(ds.IPM, ValidatedIPM), (ds.LSGAN, ValidatedLSGAN)], ids=["ipm", "lsgan"]
@@ -96,6 +102,7 @@ def test_the_training_time_of_an_ipm_only_scales_the_step():
     np.testing.assert_allclose(longer.particles, flow().particles, rtol=1e-12)
 
 
+@pytest.mark.learn
 def test_particles_follow_any_function():
     """Towards 0 by half of the way at every step, whatever is real."""
     bowl = ds.FunctionDiscriminator(lambda z: z.square().sum(1) / 2)
@@ -110,6 +117,7 @@ def test_particles_follow_the_gradient_of_any_discriminator():
     np.testing.assert_allclose(flow(kernel=given).particles, expected, rtol=1e-12)
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_finite_network_moves_particles_too(rng, reset):
     start, real = rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 2
@@ -196,6 +204,7 @@ def test_the_start_is_never_changed():
     assert not np.array_equal(found.particles, start)
 
 
+@pytest.mark.learn
 def test_particles_come_back_as_what_they_came_as():
     expected = flow().particles
     assert isinstance(expected, np.ndarray)
@@ -288,6 +297,7 @@ def test_ctrl_c_before_the_first_step_interrupts():
         flow(scores={"pressed": pressed})
 
 
+@pytest.mark.learn
 def test_a_flow_that_diverges_says_where_and_keeps_what_was_before():
     """Every step multiplies by −9: 3 · 9³ is beyond 1000 times the reach, which is 2."""
     bowl = ds.FunctionDiscriminator(lambda z: z.square().sum(1) / 2)
@@ -323,6 +333,7 @@ def test_a_gradient_that_is_no_number_is_blamed_on_the_discriminator():
         flow(kernel=Torn())
 
 
+@pytest.mark.learn
 @pytest.mark.parametrize("verb", ["train_critic", "gradient"])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_discriminator_that_fails_on_the_way_ends_the_flow_where_it_does(verb, steps):

@@ -1,24 +1,30 @@
-"""The Sinkhorn divergence: entropic transport between two point sets, without its bias."""
+"""The Sinkhorn divergence: entropic transport between two point sets, without its bias.
+
+Arrays are solved in NumPy and tensors in torch, on their device, by the same lines: functions that both libraries have
+under one name are taken from `_array_module`.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
 
+from ... import native
 from ...core.parameters import check_float, check_int
 from ...core.warnings import find_stack_level
 from ...native import transport
 from ...native.machine import use_kernels
-from ...train.torch_threads import torch_threads
-from ..validation import refuse_unreadable_tensor
+from ..validation import is_tensor, refuse_unreadable_tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MAX_KEPT_COSTS = 2**24  # costs kept for all rounds, 128 MB; larger problems recompute every tile in every round
 TILE_ENTRIES = 2**17  # entries of a plan that exist at one time, 1 MB: they stay in the cache
@@ -27,7 +33,9 @@ _MIN_EXPONENT = -700.0  # the smallest exponent: results below the normal number
 _MAX_SAFE_LOG = 460.0  # sums between exp(−460) and exp(460) have lost nothing to underflow or overflow
 _MAX_SINGLE_THREAD_PAIRS = 1 << 20  # pairs of points up to which one thread finishes before two have started
 
-Array = NDArray[Any] | Tensor
+Array: TypeAlias = Union[NDArray[Any], "Tensor"]
+Numbers: TypeAlias = Any
+"""An array or a tensor in float64; all of a problem are of one kind."""
 
 
 def sinkhorn_divergence(
@@ -90,18 +98,21 @@ def sinkhorn_divergence(
     check_int(max_rounds, "max_rounds", 0)
     tolerance = None if tolerance is None else check_float(tolerance, "tolerance", 0.0)
     points = _validate_points(x, "x"), _validate_points(y, "y")
+    has_tensor = any(map(is_tensor, (x, y, x_weights, y_weights)))
+    if has_tensor:
+        points = _to_tensor(points[0]), _to_tensor(points[1])
     _refuse_mismatch(*points)
     weights = _validate_weights(x_weights, "x_weights", points[0]), _validate_weights(y_weights, "y_weights", points[1])
-    support = torch.cat([side.detach()[side_weights > 0] for side, side_weights in zip(points, weights, strict=True)])
-    annealing = Annealing(power, _diameter(support, power, blur), blur, scaling, tolerance, max_rounds)
-    with _few_threads(*points):
-        if any(isinstance(argument, Tensor) for argument in (x, y, x_weights, y_weights)):
-            value, error = DebiasedDivergence.apply(*points, *weights, annealing)  # type: ignore[no-untyped-call]
-            divergence: Any = value.to(_output_dtype(x, y))
-        else:
-            with torch.no_grad():
-                solution = solve_debiased(*points, *weights, annealing)
-            divergence, error = float(solution.value), solution.marginal_error
+    annealing = Annealing(power, _diameter(*points, *weights, power, blur), blur, scaling, tolerance, max_rounds)
+    divergence: Any
+    if has_tensor:
+        from .sinkhorn_autograd import differentiable_divergence
+
+        divergence, error = differentiable_divergence(*points, *weights, annealing)
+        divergence = divergence.to(_output_dtype(x, y))
+    else:
+        solution = solve_debiased(*points, *weights, annealing)
+        divergence, error = float(solution.value), solution.marginal_error
     if tolerance is not None and error > tolerance:
         _warn_unconverged(float(error), tolerance, max_rounds)
     return divergence
@@ -109,34 +120,49 @@ def sinkhorn_divergence(
 
 def point_divergence(x: NDArray[np.float64], y: NDArray[np.float64], *, blur: float, scaling: float) -> float:
     """`sinkhorn_divergence` of validated points (item, feature) that all weigh the same."""
-    points = torch.from_numpy(x), torch.from_numpy(y)
-    a, b = (side.new_full((len(side),), 1 / len(side)) for side in points)
-    annealing = Annealing(2, _diameter(torch.cat(points), 2, blur), blur, scaling, None, 0)
-    with _few_threads(*points), torch.no_grad():
-        return float(solve_debiased(*points, a, b, annealing).value)
+    a, b = _equal_weights(x), _equal_weights(y)
+    annealing = Annealing(2, _diameter(x, y, a, b, 2, blur), blur, scaling, None, 0)
+    return float(solve_debiased(x, y, a, b, annealing).value)
 
 
-def _few_threads(x: Tensor, y: Tensor) -> AbstractContextManager[None]:
-    """One thread for a small problem: several threads would only slow it down."""
-    return torch_threads(1 if len(x) * len(y) <= _MAX_SINGLE_THREAD_PAIRS else torch.get_num_threads())
+def thread_count(n: int, m: int) -> int:
+    """The threads for n and m points: one for a small problem, which several would only slow down."""
+    return 1 if n * m <= _MAX_SINGLE_THREAD_PAIRS else native.thread_count()
 
 
-def _validate_points(value: Any, name: str) -> Tensor:
+def _array_module(numbers: Numbers) -> Any:
+    """NumPy or torch, whichever made these numbers."""
+    if not is_tensor(numbers):
+        return np
+    import torch
+
+    return torch
+
+
+def _to_tensor(numbers: Numbers) -> Tensor:
+    import torch
+
+    return torch.as_tensor(numbers)
+
+
+def _validate_points(value: Any, name: str) -> Numbers:
     """Points (n, d) in float64, gradients kept."""
     points = _validate_numbers(value, name, "points, (item, feature)")
-    if points.ndim != 2 or not points.numel():
-        remedy = f"; use {name}[:, None] for points on a line" if points.ndim == 1 and points.numel() else ""
+    if points.ndim != 2 or 0 in points.shape:
+        remedy = f"; use {name}[:, None] for points on a line" if points.ndim == 1 and len(points) else ""
         raise ValueError(
             f"{name} has shape {tuple(points.shape)}: expected at least one point, (item, feature){remedy}"
         )
     return points
 
 
-def _validate_weights(value: Any, name: str, points: Tensor) -> Tensor:
+def _validate_weights(value: Any, name: str, points: Numbers) -> Numbers:
     """Weights (n,) that sum to 1, in float64, gradients kept."""
     if value is None:
-        return points.new_full((len(points),), 1 / len(points))
-    weights = _validate_numbers(value, name, "numbers of at least 0, (item,)").to(points.device)
+        return _equal_weights(points)
+    weights = _validate_numbers(value, name, "numbers of at least 0, (item,)")
+    if is_tensor(points):
+        weights = _to_tensor(weights).to(points.device)
     if weights.shape != (len(points),):
         raise ValueError(f"{name} has shape {tuple(weights.shape)}: expected one weight for each point, {len(points)}")
     if bool((weights < 0).any()):
@@ -147,32 +173,35 @@ def _validate_weights(value: Any, name: str, points: Tensor) -> Tensor:
     return weights / total
 
 
-def _validate_numbers(value: Any, name: str, what: str) -> Tensor:
-    """A tensor in float64, on its device and with its gradient if it was one; finite."""
+def _equal_weights(points: Numbers) -> Numbers:
+    return _array_module(points).full_like(points[:, 0], 1 / len(points))
+
+
+def _validate_numbers(value: Any, name: str, what: str) -> Numbers:
+    """Finite numbers in float64; a tensor stays one, on its device and with its gradient."""
     refuse_unreadable_tensor(value, name)
-    numbers = value if isinstance(value, Tensor) else torch.from_numpy(_to_array(value, name, what))
-    if numbers.is_complex():
-        raise TypeError(f"{name} is complex: expected {what}")
-    if not bool(numbers.isfinite().all()):
-        first = (~numbers.isfinite()).nonzero()[0].tolist()
-        raise ValueError(
-            f"{name}{first} is {numbers[tuple(first)].item()}: expected finite numbers; leave such items out"
-        )
-    return numbers.double()
+    numbers: Any = value.double() if is_tensor(value) else _to_array(value, name, what)
+    if not bool(_array_module(numbers).isfinite(numbers).all()):
+        array = numbers.detach().cpu().numpy() if is_tensor(numbers) else numbers
+        first = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise ValueError(f"{name}{first} is {array[tuple(first)]}: expected finite numbers; leave such items out")
+    return numbers
 
 
-def _to_array(value: Any, name: str, what: str) -> NDArray[Any]:
+def _to_array(value: Any, name: str, what: str) -> NDArray[np.float64]:
     try:
         array = np.asarray(value)
-        return array if array.dtype.kind == "c" else array.astype(np.float64)  # a copy: it may be read-only
+        if array.dtype.kind != "c":
+            return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} is a {type(value).__name__} that is no array of numbers: expected {what}") from error
+    raise TypeError(f"{name} is complex: expected {what}")
 
 
-def _refuse_mismatch(x: Tensor, y: Tensor) -> None:
+def _refuse_mismatch(x: Numbers, y: Numbers) -> None:
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"x has {x.shape[1]} features and y {y.shape[1]}: expected points of one space")
-    if x.device != y.device:
+    if is_tensor(x) and x.device != y.device:
         raise ValueError(f"x is on {x.device} and y on {y.device}: move one with .to()")
 
 
@@ -182,9 +211,15 @@ def _check_scaling(scaling: Any) -> float:
     return float(scaling)
 
 
-def _diameter(points: Tensor, power: int, blur: float) -> float:
-    """The diagonal of the box around all points, or the blur if that is larger: where the annealing begins."""
-    diameter = max(float((points.amax(0) - points.amin(0)).norm()), blur)
+def _diameter(x: Numbers, y: Numbers, a: Numbers, b: Numbers, power: int, blur: float) -> float:
+    """The diagonal of the box around all points with weight, or the blur if larger: the annealing begins there."""
+    module = _array_module(x)
+    sides = [(points.detach() if is_tensor(points) else points)[weights > 0] for points, weights in ((x, a), (y, b))]
+    highest = module.stack([module.amax(side, 0) for side in sides])
+    lowest = module.stack([module.amin(side, 0) for side in sides])
+    with np.errstate(over="ignore"):  # too large, which is refused below
+        extents = module.amax(highest, 0) - module.amin(lowest, 0)
+        diameter = max(float(module.linalg.norm(extents)), blur)
     if not (power * math.log(blur) > -700 and power * math.log(diameter) < 700):
         raise ValueError(
             f"points up to {diameter:.3g} apart and blur={blur:g}: expected both, to the power={power}, within the "
@@ -193,9 +228,11 @@ def _diameter(points: Tensor, power: int, blur: float) -> float:
     return diameter
 
 
-def _output_dtype(*points: Any) -> torch.dtype:
+def _output_dtype(*points: Any) -> Any:
     """The dtype of the tensors among the points; float64 where these are integers or arrays."""
-    types = [side.dtype for side in points if isinstance(side, Tensor) and side.is_floating_point()]
+    import torch
+
+    types = [side.dtype for side in points if is_tensor(side) and side.is_floating_point()]
     return torch.float64 if not types else types[0] if len(types) == 1 else torch.promote_types(*types)
 
 
@@ -215,8 +252,8 @@ def _warn_unconverged(marginal_error: float, tolerance: float, max_rounds: int) 
 class WeightedPoints(NamedTuple):
     """Different points (n, d) in ascending order, and their weights (n,): positive, with sum 1."""
 
-    where: Tensor
-    weights: Tensor
+    where: Numbers
+    weights: Numbers
 
 
 class DualSolution(NamedTuple):
@@ -225,10 +262,10 @@ class DualSolution(NamedTuple):
     Also the same after one more full step, and the fraction of mass that the plan misplaces.
     """
 
-    f: Tensor
-    g: Tensor
-    extrapolated_f: Tensor
-    extrapolated_g: Tensor
+    f: Numbers
+    g: Numbers
+    extrapolated_f: Numbers
+    extrapolated_g: Numbers
     marginal_error: float
 
 
@@ -259,17 +296,17 @@ class Annealing(NamedTuple):
 def solve_potentials(x: WeightedPoints, y: WeightedPoints, annealing: Annealing) -> DualSolution:
     """The potentials of x and y at the last temperature; f is g where y is x."""
     problem, start = _TransportProblem(x, y, annealing.power), annealing.diameter**annealing.power
-    both = problem.log_shortfall(torch.zeros_like(problem.weights), start).mul_(start)
+    both = start * problem.log_shortfall(problem.module.zeros_like(problem.weights), start)
     for temperature in annealing.temperatures():
         # half the way: both sides move at once, and by whole steps they would oscillate
-        both.add_(problem.log_shortfall(both, temperature), alpha=temperature / 2)
+        both = both + temperature / 2 * problem.log_shortfall(both, temperature)
     both, short = _refine_potentials(problem, both, annealing)
     return DualSolution(
         *problem.sides(both), *problem.sides(both + annealing.epsilon * short), problem.marginal_error(short)
     )
 
 
-def _refine_potentials(problem: _TransportProblem, both: Tensor, annealing: Annealing) -> tuple[Tensor, Tensor]:
+def _refine_potentials(problem: _TransportProblem, both: Numbers, annealing: Annealing) -> tuple[Numbers, Numbers]:
     """Potentials after the rounds at the last temperature, if any, and their remaining shortfall.
 
     Rounds have momentum (Nesterov, 1983), given up when it leads down the dual (O'Donoghue and Candès, 2015).
@@ -278,18 +315,23 @@ def _refine_potentials(problem: _TransportProblem, both: Tensor, annealing: Anne
     for _ in range(0 if annealing.tolerance is None else annealing.max_rounds):
         if problem.marginal_error(short) <= (annealing.tolerance or 0.0):
             break
-        position = torch.add(both, short, alpha=annealing.epsilon / 2)
+        position = both + annealing.epsilon / 2 * short
         direction, last_position = position - last_position, position
         steps = steps + 1 if float((problem.weights * short) @ direction) >= 0 else 0
-        both = torch.add(position, direction, alpha=steps / (steps + 3))
+        both = position + steps / (steps + 3) * direction
         short = problem.log_shortfall(both, annealing.epsilon)
     return both, short
 
 
-def pairwise_costs(x: Tensor, y: Tensor, power: int) -> Tensor:
+def pairwise_costs(x: Numbers, y: Numbers, power: int) -> Numbers:
     """‖x − y‖^p / p, (n, m), from differences: products would cancel digits and separate equal points."""
-    distances = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
-    return distances if power == 1 else distances.square_().mul_(0.5)
+    if is_tensor(x):
+        distances = _array_module(x).cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+        return distances if power == 1 else distances.square_().mul_(0.5)
+    costs = cdist(x, y, "euclidean" if power == 1 else "sqeuclidean")
+    if power == 2:
+        costs *= 0.5
+    return costs
 
 
 def iterate_tiles(n: int, m: int, entries: int | None = None) -> Iterator[slice]:
@@ -304,7 +346,7 @@ class _PlanTile(NamedTuple):
     rows: slice
     first: int
     beyond: int
-    cost: Tensor | None
+    cost: Numbers | None
 
 
 class _TransportProblem:
@@ -314,14 +356,15 @@ class _TransportProblem:
     """
 
     def __init__(self, x: WeightedPoints, y: WeightedPoints, power: int) -> None:
-        self.x, self.y, self.power = x, y, power
-        self.weights = x.weights if x is y else torch.cat([x.weights, y.weights])
+        self.x, self.y, self.power, self.module = x, y, power, _array_module(x.where)
+        self.weights = x.weights if x is y else self.module.concatenate([x.weights, y.weights])
         n, m = len(x.where), len(y.where)
-        self.uses_kernels = x.where.device.type == "cpu" and use_kernels()
+        is_on_cpu = not is_tensor(x.where) or x.where.device.type == "cpu"
+        self.uses_kernels = is_on_cpu and use_kernels()
         if self.uses_kernels:
-            self.add_plan_sums = transport.bind_plan_sums(symmetric=x is y, threads=torch.get_num_threads())
+            self.add_plan_sums = transport.bind_plan_sums(symmetric=x is y, threads=thread_count(n, m))
         self.whole = self._pad_costs(slice(0, n), 0) if self.uses_kernels and n * m <= MAX_KEPT_COSTS else None
-        self.buffer: Tensor | None = None
+        self.buffer: Numbers | None = None
         self.tiles = [
             _PlanTile(rows, rows.start, rows.stop, None) if x is y else _PlanTile(rows, 0, 0, None)
             for rows in iterate_tiles(n, m)
@@ -335,54 +378,58 @@ class _TransportProblem:
         """f and g, of a tensor or an array."""
         return both[: len(self.x.where)], both if self.x is self.y else both[len(self.x.where) :]
 
-    def marginal_error(self, short: Tensor) -> float:
+    def marginal_error(self, short: Numbers) -> float:
         """The fraction of misplaced mass: half the L1 distance of the worse marginal."""
-        return max(float(side.sum()) for side in self.sides(self.weights * short.neg().expm1().abs())) / 2
+        misplaced = self.weights * abs(self.module.expm1(-short))
+        return max(float(side.sum()) for side in self.sides(misplaced)) / 2
 
-    def log_shortfall(self, both: Tensor, epsilon: float) -> Tensor:
+    def log_shortfall(self, both: Numbers, epsilon: float) -> Numbers:
         """−log Σ_j b_j exp((f_i + g_j − C_ij)/ε), and −log Σ_i a_i exp(…): the shortfall of f/ε and g/ε."""
         sums = self._native_sums if self.uses_kernels else self._plan_sums
-        short = sums(both / epsilon, epsilon).log_()
-        if not float(short.abs().max()) < _MAX_SAFE_LOG:
-            short = self._log_sums(both / epsilon, epsilon)
-        return short.neg_()
+        logs = self.module.log(sums(both / epsilon, epsilon))
+        if not float(abs(logs).max()) < _MAX_SAFE_LOG:
+            logs = self._log_sums(both / epsilon, epsilon)
+        return -logs
 
-    def _tile_costs(self, tile: _PlanTile) -> Tensor:
+    def _tile_costs(self, tile: _PlanTile) -> Numbers:
         return pairwise_costs(self.x.where[tile.rows], self.y.where[tile.first :], self.power)
 
-    def _iterate_exponents(self, scaled: Tensor, epsilon: float) -> Iterator[tuple[_PlanTile, Tensor]]:
+    def _iterate_exponents(self, scaled: Numbers, epsilon: float) -> Iterator[tuple[_PlanTile, Numbers]]:
         """(f_i + g_j − C_ij)/ε of every tile, each in the place of the one before."""
         f, g = self.sides(scaled)
         if self.buffer is None:
-            self.buffer = scaled.new_empty(max(1, TILE_ENTRIES // len(g)) * len(g))
+            self.buffer = self.module.empty(max(1, TILE_ENTRIES // len(g)) * len(g), dtype=g.dtype, device=g.device)
         for tile in self.tiles:
             cost = self._tile_costs(tile) if tile.cost is None else tile.cost
-            exponents = self.buffer[: cost.numel()].view(cost.shape)
-            torch.add(f[tile.rows, None], cost, alpha=-1 / epsilon, out=exponents)
-            yield tile, exponents.add_(g[tile.first :])
+            exponents = self.buffer[: cost.shape[0] * cost.shape[1]].reshape(cost.shape)
+            self.module.multiply(cost, -1 / epsilon, out=exponents)
+            exponents += f[tile.rows, None]
+            exponents += g[tile.first :]
+            yield tile, exponents
 
-    def _plan_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+    def _plan_sums(self, scaled: Numbers, epsilon: float) -> Numbers:
         """The sums over columns and over rows: one exponential for both, and no search for a maximum."""
-        sums = torch.zeros_like(scaled)
+        sums = self.module.zeros_like(scaled)
         by_row, by_column = self.sides(sums)
         for (rows, first, beyond, _), plan in self._iterate_exponents(scaled, epsilon):
-            plan.clamp_(min=_MIN_EXPONENT).exp_()
-            by_row[rows].addmv_(plan, self.y.weights[first:])
-            by_column[beyond:].addmv_(plan[:, beyond - first :].T, self.x.weights[rows])
+            self.module.clip(plan, _MIN_EXPONENT, None, out=plan)
+            self.module.exp(plan, out=plan)
+            by_row[rows] += plan @ self.y.weights[first:]
+            by_column[beyond:] += self.x.weights[rows] @ plan[:, beyond - first :]
         return sums
 
-    def _native_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+    def _native_sums(self, scaled: Numbers, epsilon: float) -> Numbers:
         """The same by the kernels, which never write the plan."""
-        sums = torch.zeros_like(scaled)
-        (f, g), (by_row, by_column) = self.sides(scaled.numpy()), self.sides(sums.numpy())
-        a, b = self.x.weights.numpy(), self.y.weights.numpy()
+        sums = self.module.zeros_like(scaled)
+        (f, g), (by_row, by_column) = self.sides(_as_array(scaled)), self.sides(_as_array(sums))
+        a, b = _as_array(self.x.weights), _as_array(self.y.weights)
         if self.whole is not None:
-            self.add_plan_sums(self.whole.numpy(), f, g, a, b, 1 / epsilon, by_row=by_row, by_column=by_column)
+            self.add_plan_sums(_as_array(self.whole), f, g, a, b, 1 / epsilon, by_row=by_row, by_column=by_column)
             return sums
         for rows in iterate_tiles(len(f), len(g), STRIP_COSTS):
             first = rows.start if self.x is self.y else 0
             self.add_plan_sums(
-                self._pad_costs(rows, first).numpy(),
+                _as_array(self._pad_costs(rows, first)),
                 f[rows],
                 g[first:],
                 a[rows],
@@ -393,29 +440,39 @@ class _TransportProblem:
             )
         return sums
 
-    def _pad_costs(self, rows: slice, first: int) -> Tensor:
+    def _pad_costs(self, rows: slice, first: int) -> Numbers:
         """Costs as the kernels read them: rows of whole registers, infinite where there is no point."""
         y = self.y.where[first:]
-        costs = y.new_full((rows.stop - rows.start, transport.padded_width(len(y))), math.inf)
+        shape = rows.stop - rows.start, transport.padded_width(len(y))
+        costs = self.module.full(shape, math.inf, dtype=y.dtype)  # on the CPU, where kernels run
         costs[:, : len(y)] = pairwise_costs(self.x.where[rows], y, self.power)
         return costs
 
-    def _log_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+    def _log_sums(self, scaled: Numbers, epsilon: float) -> Numbers:
         """The logarithms of `_plan_sums`, for sums that overflow or underflow."""
-        logs = torch.full_like(scaled, -math.inf)
+        logs = self.module.full_like(scaled, -math.inf)
         by_row, by_column = self.sides(logs)
-        a, b = self.x.weights.log(), self.y.weights.log()
+        a, b, add_logs = self.module.log(self.x.weights), self.module.log(self.y.weights), self.module.logaddexp
         for (rows, first, beyond, _), plan in self._iterate_exponents(scaled, epsilon):
-            by_row[rows] = torch.logaddexp(by_row[rows], (plan + b[first:]).logsumexp(1))
-            other = (plan[:, beyond - first :] + a[rows, None]).logsumexp(0)
-            by_column[beyond:] = torch.logaddexp(by_column[beyond:], other)
+            by_row[rows] = add_logs(by_row[rows], _log_sum(plan + b[first:], 1))
+            by_column[beyond:] = add_logs(by_column[beyond:], _log_sum(plan[:, beyond - first :] + a[rows, None], 0))
         return logs
+
+
+def _as_array(numbers: Numbers) -> NDArray[np.float64]:
+    """An array with the memory of a tensor on the CPU, or an array as it is."""
+    array: NDArray[np.float64] = numbers.numpy() if is_tensor(numbers) else numbers
+    return array
+
+
+def _log_sum(exponents: Numbers, axis: int) -> Numbers:
+    return exponents.logsumexp(axis) if is_tensor(exponents) else logsumexp(exponents, axis)
 
 
 class DebiasedSolution(NamedTuple):
     """S, the largest error of its three plans, and the potentials of its gradient: of the other set and its own."""
 
-    value: Tensor
+    value: Numbers
     marginal_error: float
     x_potentials: tuple[SidePotential, SidePotential]
     y_potentials: tuple[SidePotential, SidePotential]
@@ -425,10 +482,11 @@ class SidePotential(NamedTuple):
     """Points y and their potential g: −ε log Σ_j b_j exp((g_j − C(z, y_j))/ε) extends the other side's to any z."""
 
     points: WeightedPoints
-    potential: Tensor
+    potential: Numbers
 
 
-def solve_debiased(x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing) -> DebiasedSolution:
+@np.errstate(all="ignore")  # a sum that overflows or underflows is computed again from logarithms
+def solve_debiased(x: Numbers, y: Numbers, a: Numbers, b: Numbers, annealing: Annealing) -> DebiasedSolution:
     """OT(x, y) − OT(x, x)/2 − OT(y, y)/2 for points (n, d) and (m, d) with weights that sum to 1."""
     left, right = _merge_duplicates(x, a), _merge_duplicates(y, b)
     order = _compare_point_sets(left, right)
@@ -450,89 +508,28 @@ def _solve_ordered(x: WeightedPoints, y: WeightedPoints, annealing: Annealing, e
     value = x.weights @ (across.extrapolated_f - within_x.extrapolated_f)
     value = value + y.weights @ (across.extrapolated_g - within_y.extrapolated_g)
     return DebiasedSolution(
-        value.clamp(min=0),  # negative only by rounding, or after too few rounds
+        value.clip(0, None),  # negative only by rounding, or after too few rounds
         max(part.marginal_error for part in (within_x, within_y, across)),
         (SidePotential(y, across.g), SidePotential(x, within_x.f)),
         (SidePotential(x, across.f), SidePotential(y, within_y.f)),
     )
 
 
-def _merge_duplicates(x: Tensor, weights: Tensor) -> WeightedPoints:
+def _merge_duplicates(x: Numbers, weights: Numbers) -> WeightedPoints:
     """The points with positive weight, equal ones merged, in ascending order."""
     heavy = weights > 0
-    where, which = torch.unique(x[heavy] + 0.0, dim=0, return_inverse=True)  # −0 + 0 is 0
-    return WeightedPoints(where, weights.new_zeros(len(where)).index_add_(0, which, weights[heavy]))
+    points, masses = x[heavy] + 0.0, weights[heavy]  # −0 + 0 is 0
+    if is_tensor(x):
+        where, which = points.unique(dim=0, return_inverse=True)
+        return WeightedPoints(where, masses.new_zeros(len(where)).index_add_(0, which, masses))
+    where, which = np.unique(points, axis=0, return_inverse=True)
+    return WeightedPoints(where, np.bincount(which.ravel(), masses))
 
 
 def _compare_point_sets(x: WeightedPoints, y: WeightedPoints) -> int:
     """The order of two sets: −1 or 1 for the one that comes first, 0 if they are equal."""
     if len(x.where) != len(y.where):
         return 1 if len(x.where) > len(y.where) else -1
-    differences = torch.cat([(x.where - y.where).flatten(), x.weights - y.weights])
+    differences = _array_module(x.where).concatenate([(x.where - y.where).reshape(-1), x.weights - y.weights])
     nonzero = differences[differences != 0]
-    return int(nonzero[0].sign()) if len(nonzero) else 0
-
-
-class DebiasedDivergence(torch.autograd.Function):
-    """S and its error; S has the gradient of its last update: by the envelope theorem the potentials are constant."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing) -> tuple[Tensor, float]:
-        solution = solve_debiased(x, y, a, b, annealing)
-        ctx.save_for_backward(x, y, a, b)
-        ctx.potentials, ctx.annealing = (solution.x_potentials, solution.y_potentials), annealing
-        return solution.value, solution.marginal_error
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
-        x, y, a, b = ctx.saved_tensors
-        (x_potentials, y_potentials), needs_gradient = ctx.potentials, ctx.needs_input_grad
-        by_x = (
-            _side_gradients(x, a, x_potentials, ctx.annealing, gradient)
-            if needs_gradient[0] or needs_gradient[2]
-            else (None, None)
-        )
-        by_y = (
-            _side_gradients(y, b, y_potentials, ctx.annealing, gradient)
-            if needs_gradient[1] or needs_gradient[3]
-            else (None, None)
-        )
-        gradients = [by_x[0], by_y[0], by_x[1], by_y[1]]
-        if torch.is_grad_enabled():  # a second derivative may be requested
-            gradients = [side if side is None else _OnceDifferentiable.apply(side, x, y, a, b) for side in gradients]  # type: ignore[no-untyped-call]
-        return *gradients, None
-
-
-class _OnceDifferentiable(torch.autograd.Function):
-    """A gradient without a gradient of its own: raises, since a silent zero would be wrong."""
-
-    @staticmethod
-    def forward(ctx: Any, gradient: Tensor, *inputs: Tensor) -> Tensor:
-        return gradient.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> None:
-        raise RuntimeError("sinkhorn_divergence is differentiable once: its gradient has no gradient")
-
-
-def _side_gradients(
-    z: Tensor, weights: Tensor, potentials: tuple[SidePotential, SidePotential], annealing: Annealing, gradient: Tensor
-) -> tuple[Tensor, Tensor]:
-    """The gradients by the points and the weights of one side."""
-    (height, slope), (own_height, own_slope) = (_extend_potential(z, pull, annealing) for pull in potentials)
-    return gradient * weights[:, None] * (slope - own_slope), gradient * (height - own_height)
-
-
-def _extend_potential(z: Tensor, side: SidePotential, annealing: Annealing) -> tuple[Tensor, Tensor]:
-    """A potential and its gradient at any points z (n, d): (n,), (n, d)."""
-    (y, weights), epsilon = side.points, annealing.epsilon
-    height, slope = z.new_empty(len(z)), torch.empty_like(z)
-    for rows in iterate_tiles(len(z), len(y)):
-        cost = pairwise_costs(z[rows], y, annealing.power)
-        logits = (side.potential - cost) / epsilon + weights.log()
-        height[rows] = -epsilon * logits.logsumexp(1)
-        plan = logits.softmax(1)
-        if annealing.power == 1:
-            plan = (plan / cost).where(cost > 0, 0.0)  # unit vectors, and 0 between points that coincide
-        slope[rows] = plan.sum(1, keepdim=True) * z[rows] - plan @ y
-    return height, slope
+    return (1 if nonzero[0] > 0 else -1) if len(nonzero) else 0

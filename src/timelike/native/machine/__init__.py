@@ -59,7 +59,7 @@ def use_kernels() -> bool:
         warnings.warn(
             "timelike runs on its fallback (same numbers, 6 to 200 times slower), because this installation has no "
             "compiled kernels: install a C++17 compiler (g++ or clang++), then pip install --force-reinstall --no-deps "
-            "timelike",
+            "--no-cache-dir timelike",
             RuntimeWarning,
             stacklevel=find_stack_level(),
         )
