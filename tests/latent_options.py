@@ -8,7 +8,9 @@ from timelike.forecast import codecs
 
 
 def separation(*, preset=None, **options):
-    """A `Separation`: `dynamics_hidden` is of its dynamics, `hidden` of its perceptrons."""
+    """A `Separation`: `dynamics_hidden` is of its dynamics, `hidden` of its perceptrons; with `filters`, images of any
+    size have convolutions.
+    """
     given = _group(options, {"trainer": tl.Trainer, "loss": forecast.SeparationLoss})
     given |= _take(options, "dynamics", forecast.StateDynamics, {"dynamics_hidden": "hidden"})
     return _make(tl.Separation, preset, given | _codec(options, "auto") | options)
@@ -67,5 +69,6 @@ def _codec(options, default, **sizes):
     if isinstance(word, str) and word in kinds and (some[word] or default != "auto"):
         return {"codec": kinds[word](**some[word])}
     if word == "auto" and (some["perceptron"] or some["dcgan"]):
-        return {"codec": codecs.Auto(vectors=codecs.MLP(**some["perceptron"]), images=codecs.DCGAN(**some["dcgan"]))}
+        both = {"vectors": codecs.MLP(**some["perceptron"]), "images": codecs.DCGAN(**some["dcgan"])}
+        return {"codec": codecs.Auto(**both, **({"max_pixels": 0} if "filters" in some["dcgan"] else {}))}
     return {"codec": word}

@@ -40,7 +40,7 @@ SIZES = {
                    "autoencoding_weight": 0.0},
     SeparationLoss: {"prediction_weight": 45.0, "autoencoding_weight": 1.0, "invariance_weight": 45.0,
                      "state_penalty": 1e-3, "n_invariance_intervals": 1},
-    tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "conditioning": 5, "beta": 1.0, "motion_penalty": 0.1,
+    tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "conditioning": 5, "motion_penalty": 0.1,
               "scale": 1.0, "standardize": True},
     tl.Separation: {"n_content": 32, "n_state": 32, "conditioning": 5, "scale": 1.0, "content": True, "offset": False,
                     "standardize": True},

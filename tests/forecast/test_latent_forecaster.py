@@ -296,12 +296,19 @@ def test_options_that_do_not_go_together_are_refused(options, said):
         tiny(**options).fit(RNG.standard_normal((3, 9, 2)))
 
 
-def test_pictures_too_small_for_convolutions_have_the_perceptron():
+def test_images_have_the_perceptron_up_to_32_by_32_pixels():
     X = RNG.standard_normal((3, 9, 1, 3, 40))
     assert isinstance(tiny().fit(X).network_.decoder, MLPNetwork)
-    assert tiny().fit(X.reshape(3, 9, 1, 10, 12)).network_.decoder.kind == "dcgan"
+    assert isinstance(tl.Separation().set_params(max_steps=1).fit(X).network_.decoder, MLPNetwork)
+    assert isinstance(_fit_once((1, 32, 32)).network_.decoder, MLPNetwork)
+    assert _fit_once((1, 32, 33)).network_.decoder.kind == "dcgan"
+    assert _fit_once((1, 10, 12), codec=codecs.Auto(max_pixels=0)).network_.decoder.kind == "dcgan"
     with pytest.raises(ValueError, match="codec='dcgan' is for images, .* of at least 4 × 4 pixels"):
         tiny(codec="dcgan").fit(X)
+
+
+def _fit_once(frame, **options):
+    return tl.Separation(max_steps=1, progress=False, random_state=0, **options).fit(np.zeros((3, 9, *frame)))
 
 
 def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():

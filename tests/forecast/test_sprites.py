@@ -106,7 +106,8 @@ def clips():
 
 @pytest.fixture(scope="module")
 def model(clips):
-    return srvp(codec="sprites", n_sprites=1, max_steps=80, filters=8, batch_size=16, random_state=0).fit(clips[:100])
+    options = {"codec": "sprites", "n_sprites": 1, "filters": 8, "batch_size": 16, "beta": 1.0}
+    return srvp(**options, max_steps=80, random_state=0).fit(clips[:100])
 
 
 def test_what_moves_is_learned_sooner_than_that_a_picture_is_dark(model, clips):

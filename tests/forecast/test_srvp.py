@@ -431,3 +431,12 @@ def test_a_reconstruction_is_that_of_loops(swings, clips, substeps, pictures):
         found = naive.reconstruction(double_precision_copy(model.network_), (torch.from_numpy(X[1]) - mean) / scale, 2)
     expected = found if model.uses_sigmoid_ else found * scale + mean
     np.testing.assert_allclose(model.reconstruct(X[1:2])[0], expected.numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("frame", "weight", "chunk"), [((1, 8, 8), 10.0, 15), ((3,), 1.0, 25)])
+def test_images_weigh_the_divergences_of_z_more_and_have_shorter_chunks(frame, weight, chunk):
+    X = np.random.default_rng(0).random((4, 30, *frame))
+    model = tl.SRVP(max_steps=1, progress=False, random_state=0).fit(X)
+    objective = model._make_chunk_objective(model.chunk_, model._pack_frames(tl.Sequences(X)), None, None)
+    assert (objective.beta, model.chunk_) == (weight, chunk)
+    assert tl.SRVP(beta=3.0)._divergence_weight() == 3.0

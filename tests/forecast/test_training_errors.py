@@ -7,7 +7,7 @@ import pytest
 
 import timelike as tl
 from latent_options import separation, srvp
-from timelike.forecast import latent_forecaster
+from timelike.forecast import latent_forecaster, training_errors
 from timelike.forecast.training_errors import TrainingErrors, measure_training_errors
 from timelike.train import NotLearnedWarning
 
@@ -69,6 +69,28 @@ def test_the_error_of_a_mean_of_few_draws_is_that_of_the_mean_of_all(swings, mon
     monkeypatch.setattr(tl.SRVP, "_predict_frames", futures)
     found = measure_training_errors(model, X, X)
     assert found.model == pytest.approx(found.mean, rel=0.3)  # without a correction 2.2 times as much
+    assert found.spread == pytest.approx(4.0, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("error", "spread", "expected"), [(0.9, 0.01, True), (0.9, 0.5, False), (0.1, 0.001, False), (0.9, None, False)]
+)
+def test_samples_are_alike_if_they_hardly_differ_where_the_future_is_uncertain(error, spread, expected):
+    assert TrainingErrors(error, 1.2, 1.0, None, 5, 3, spread).has_similar_samples() is expected
+
+
+def test_samples_that_are_alike_are_reported(swings, monkeypatch):
+    errors = TrainingErrors(0.9, 1.2, 1.0, None, 5, 3, 0.01)
+    monkeypatch.setattr(training_errors, "measure_training_errors", lambda *given: errors)
+    text = said(srvp(conditioning=3, chunk=9, max_steps=50, **SRVP), swings)
+    assert "the futures sampled by SRVP are alike: over the next 3 steps of 5 windows" in text
+    assert "a lower beta" in text
+
+
+def test_without_random_steps_samples_may_be_alike(swings):
+    X = tl.Sequences(swings)
+    model = srvp(conditioning=3, chunk=9, max_steps=2, **SRVP | {"n_random": 0}).fit(X)
+    assert measure_training_errors(model, X, X).spread is None
 
 
 def test_channels_that_never_change_do_not_count(swings):

@@ -31,6 +31,7 @@ from .windows import step_durations
 
 OutputActivation = Literal["auto", "linear", "sigmoid"]
 
+_N_TARGET_STEPS = 20  # default number of steps of a chunk after the conditioning ones
 _SINGLE_PRECISION_COST = 1.6  # cost of a forward pass in single precision, relative to mixed precision
 _COMPARISON_STEPS = 3.0  # cost of the comparison with persistence and the mean, in steps
 _RANGE_TOLERANCE = 1e-6  # rounding error of data scaled to [0, 1]
@@ -63,7 +64,6 @@ class LatentForecaster(Forecaster, Trained):
     """Frames per training chunk."""
 
     _default_budget: ClassVar[DefaultBudget] = DefaultBudget(fills_time=True)
-    _n_target_steps: ClassVar[int] = 20  # steps of a chunk after the conditioning ones
     _has_substeps: ClassVar[bool] = True
 
     # --- learning ----------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class LatentForecaster(Forecaster, Trained):
                 "between 0 and 1: scale X to [0, 1] first, (X − least)/(greatest − least), or use output='linear'"
             )
         self.uses_sigmoid_ = self.output == "sigmoid" or (self.output == "auto" and within)
-        if self.output == "auto" and self._uses_images():
+        if self.output == "auto" and self._has_image_frames():
             warn_of_byte_images(self.cells_.target_frames(sequences), type(self).__name__)
         steps = step_durations(sequences)
         usual = self.step_duration_ or 1.0
@@ -128,6 +128,14 @@ class LatentForecaster(Forecaster, Trained):
     def _network_frame_shape(self) -> tuple[int, ...]:
         """The frame shape of the network."""
         return self.cells_.frame if self._uses_images() else (self.cells_.n_cells,)
+
+    def _has_random_steps(self) -> bool:
+        """Whether futures differ by random steps of the state."""
+        return False
+
+    def _has_image_frames(self) -> bool:
+        """Whether frames are images, whatever the network takes."""
+        return is_image(self.cells_.frame)
 
     def _uses_images(self) -> bool:
         """Whether the network takes images, not rows of cells."""
@@ -183,8 +191,12 @@ class LatentForecaster(Forecaster, Trained):
             return sequences, None
         return parts
 
+    def _default_target_steps(self) -> int:
+        """Steps of a chunk after the conditioning ones, if `chunk` is None."""
+        return _N_TARGET_STEPS
+
     def _choose_chunk_length(self, sequences: Sequences) -> int:
-        """Steps per chunk: the option `chunk`, or 20 more than `conditioning` if sequences are long enough."""
+        """Steps per chunk: the option `chunk`, or some more than `conditioning` if sequences are long enough."""
         least, longest = self._min_chunk_length(), int(sequences.lengths.max())
         if longest < least:
             raise ValueError(
@@ -194,7 +206,7 @@ class LatentForecaster(Forecaster, Trained):
         warn_of_short_sequences(sequences, least, type(self).__name__)
         if self.chunk is None:
             usual = int(np.quantile(sequences.lengths, 0.25))  # three quarters of the sequences are this long
-            return max(least, min(self.conditioning + self._n_target_steps, usual))
+            return max(least, min(self.conditioning + self._default_target_steps(), usual))
         if not least <= self.chunk <= longest:
             raise ValueError(
                 f"chunk={self.chunk}: expected between {least} (conditioning, and what follows) and {longest}, the "

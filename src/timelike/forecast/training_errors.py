@@ -25,6 +25,8 @@ _N_SAMPLED_FRAMES = 1000  # frames used to estimate standard deviations
 _ERROR_TOLERANCE = 0.01  # differences below this many standard deviations are ignored
 _FLAT_SHARE = 1e-7  # deviation of a constant channel, relative to its level
 _SSIM_WINDOW = 11  # rows and columns of the windows of SSIM
+_MIN_SPREAD_SHARE = 0.05  # smallest spread of samples relative to the error of their mean; equal if calibrated
+_CERTAIN_ERROR = 0.3  # errors, in standard deviations, below which samples may well be alike
 
 
 class TrainingErrors(NamedTuple):
@@ -37,6 +39,8 @@ class TrainingErrors(NamedTuple):
     """SSIM of the model and of the mean frame."""
     n_windows: int
     horizon: int
+    spread: float | None = None
+    """Standard deviation of samples around their mean, for methods with random steps."""
 
     def failure_reason(self) -> str | None:
         """A description of the problem that continues "over the next steps", or None."""
@@ -47,9 +51,15 @@ class TrainingErrors(NamedTuple):
             return f"its SSIM is {self.similarity[0]:.3g} and that of the mean frame {self.similarity[1]:.3g}"
         return None
 
+    def has_similar_samples(self) -> bool:
+        """Whether samples hardly differ, although the future is uncertain to the model."""
+        if self.spread is None or self.model < _CERTAIN_ERROR:
+            return False
+        return self.spread < _MIN_SPREAD_SHARE * self.model
+
 
 def warn_if_no_better(model: LatentForecaster, training: Sequences, held_out: Sequences | None) -> None:
-    """Warn if the last frame or the mean is a better forecast than the model.
+    """Warn if the last frame or the mean is a better forecast than the model, or if all its samples are alike.
 
     The check covers the training sequences first, then those held out, which reveals overfitting.
     """
@@ -61,17 +71,28 @@ def warn_if_no_better(model: LatentForecaster, training: Sequences, held_out: Se
         if sequences is None:
             continue
         errors = measure_training_errors(model, training, sequences)
-        reason = errors.failure_reason()
-        if reason is not None:
-            name = type(model).__name__
-            warnings.warn(
-                f"{name} has learned little or nothing: over the next {errors.horizon} steps of {errors.n_windows} "
-                f"windows {words} {reason}; give it more time (max_time, max_steps), a lower learning_rate or another "
-                "conditioning, and check that X is scaled",
-                NotLearnedWarning,
-                stacklevel=find_stack_level(),
-            )
+        problem = _describe_problem(errors, type(model).__name__, words)
+        if problem is not None:
+            warnings.warn(problem, NotLearnedWarning, stacklevel=find_stack_level())
             return
+
+
+def _describe_problem(errors: TrainingErrors, name: str, words: str) -> str | None:
+    """The text of the warning, or None."""
+    over = f"over the next {errors.horizon} steps of {errors.n_windows} windows {words}"
+    reason = errors.failure_reason()
+    if reason is not None:
+        return (
+            f"{name} has learned little or nothing: {over} {reason}; give it more time (max_time, max_steps), a lower "
+            "learning_rate or another conditioning, and check that X is scaled"
+        )
+    if errors.has_similar_samples():
+        return (
+            f"the futures sampled by {name} are alike: {over} they differ by {errors.spread:.2g} standard deviations, "
+            f"and their mean is {errors.model:.2g} from the truth; give it more time, or a lower beta, with which random "
+            "steps store more; calibrate() makes intervals wide enough"
+        )
+    return None
 
 
 def measure_training_errors(model: LatentForecaster, training: Sequences, sequences: Sequences) -> TrainingErrors:
@@ -102,9 +123,12 @@ def measure_training_errors(model: LatentForecaster, training: Sequences, sequen
         )
     forecast = samples.mean(axis=0) if center is None else center
     # subtract the variance of a mean of few samples, which a larger sample would not have
-    extra = 0.0 if center is not None or count == 1 else samples.var(axis=0, ddof=1) / count
+    variance = None if center is not None or count == 1 else samples.var(axis=0, ddof=1)
+    extra = 0.0 if variance is None else variance / count
+    spread = root(variance) if variance is not None and model._has_random_steps() else None
     errors = root(np.square(forecast - truth) - extra), root(np.square(last - truth)), root(np.square(mean - truth))
-    return TrainingErrors(*errors, _ssim_scores(model, truth, forecast, mean), len(truth), horizon)
+    similarity = _ssim_scores(model, truth, forecast, mean)
+    return TrainingErrors(*errors, similarity, len(truth), horizon, spread)
 
 
 def _channel_deviations(frames: NDArray[Any]) -> NDArray[np.float64]:
@@ -125,7 +149,7 @@ def _ssim_scores(
     model: LatentForecaster, truth: NDArray[Any], forecast: NDArray[Any], mean: NDArray[Any]
 ) -> tuple[float, float] | None:
     """SSIM of the forecast and of the mean frame, for unmasked images in [0, 1]."""
-    pictures = model._uses_images() and model.uses_sigmoid_ and not model.cells_.is_masked
+    pictures = model._has_image_frames() and model.uses_sigmoid_ and not model.cells_.is_masked
     if not pictures or min(truth.shape[-2:]) < _SSIM_WINDOW:
         return None
     whole = ~np.isnan(truth).any(axis=(1, 2, 3, 4))

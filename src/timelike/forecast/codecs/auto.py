@@ -16,19 +16,27 @@ CodecName = Literal["auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"]
 
 @dataclass(frozen=True, kw_only=True)
 class Auto:
-    """One codec for vectors and tiny images, another for images of at least 4 × 4 pixels: `codec="auto"`.
+    """One codec for vectors and small images, another for large images: `codec="auto"`.
+
+    A perceptron on all pixels of a small image learns in a minute what convolutions need many for: with few pixels its
+    matrix products are fast, and it decodes an object at any position at once. Beyond `max_pixels` it has too many
+    weights.
 
     Parameters
     ----------
     vectors : Codec
-        The codec for rows of numbers.
+        The codec for rows of numbers, and for the pixels of small images.
     images : Codec
-        The codec for images (channel, height, width).
+        The codec for images (channel, height, width) of more than `max_pixels` pixels.
+    max_pixels : int
+        Most pixels, height × width, of an image whose codec is `vectors`.
 
     Examples
     --------
     >>> Auto().choose((3,))
     MLP(hidden=128, layers=2, decoder_hidden=None, decoder_layers=None, shortcut=True, initialization='torch')
+    >>> Auto().choose((1, 32, 32)).word, Auto().choose((1, 64, 64)).word
+    ('perceptron', 'dcgan')
     >>> Auto(images=DCGAN(filters=32)).choose((1, 64, 64)).filters
     32
     """
@@ -37,6 +45,7 @@ class Auto:
 
     vectors: Codec = field(default_factory=MLP)
     images: Codec = field(default_factory=DCGAN)
+    max_pixels: int = 32 * 32
 
     def __post_init__(self) -> None:
         for name, takes_images in (("vectors", False), ("images", True)):
@@ -44,6 +53,7 @@ class Auto:
             if not isinstance(codec, Codec) or codec.takes_images != takes_images:
                 expected = "a codec of images, such as DCGAN()" if takes_images else "MLP()"
                 raise TypeError(f"{name}={codec!r:.60}: expected {expected}")
+        options.check_fields(self, max_pixels=options.integer(0))
 
     @property
     def maps(self) -> bool:
@@ -52,7 +62,8 @@ class Auto:
 
     def choose(self, frame: tuple[int, ...]) -> Codec:
         """The codec of frames of this shape."""
-        return self.images if is_image(frame) else self.vectors
+        is_large = is_image(frame) and frame[1] * frame[2] > self.max_pixels
+        return self.images if is_large else self.vectors
 
 
 _CODECS: dict[str, type[Codec | Auto]] = {kind.word: kind for kind in (Auto, MLP, DCGAN, VGG, ResNet, Sprites)}

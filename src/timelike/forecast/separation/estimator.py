@@ -396,7 +396,7 @@ class Separation(LatentForecaster):
         return {
             "conditioning": 2,
             "dynamics": StateDynamics(hidden=4),
-            "codec": Auto(vectors=MLP(hidden=4, layers=1), images=DCGAN(filters=2)),
+            "codec": Auto(vectors=MLP(hidden=4, layers=1), images=DCGAN(filters=2), max_pixels=0),
             "n_content": 3,
             "n_state": 3,
             "trainer": Trainer(batch_size=8),

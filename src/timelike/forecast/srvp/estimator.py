@@ -36,6 +36,9 @@ from .objective import SRVPObjective, compute_bound
 from .presets import PRESETS
 from .rollout import BLOCK_NUMBERS, SRVPRollout
 
+_IMAGE_BETA = 10.0  # default weight of the divergences of z, for images
+_IMAGE_TARGET_STEPS = 10  # default number of steps of a chunk after the conditioning ones, for images
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Elbo:
@@ -75,7 +78,8 @@ class SRVP(LatentForecaster):
     conditioning : int
         Number of past frames that the encoders read.
     chunk : int or None
-        Frames per training chunk. Default: `conditioning` + 20, or fewer if sequences are short.
+        Frames per training chunk. Default: `conditioning` + 10 for images, as in the thesis, and `conditioning` + 20 for
+        series, or fewer if sequences are short.
     n_state, n_random, n_content : int
         Sizes of y, z and w; n_random=0 omits z, so that futures differ only by their first state, and n_content=0 omits
         w.
@@ -83,7 +87,7 @@ class SRVP(LatentForecaster):
         Size of the frame codes, and inference of states and content from them; None is `Inference()`.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"} or a value of `forecast.codecs`
         The networks between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for vectors
-        and "dcgan" for images. "sprites" places objects of constant appearance on a background at positions given by
+        and images of up to 32 × 32 pixels, and "dcgan" for larger images. "sprites" places objects of constant appearance on a background at positions given by
         the state: it learns faster for images of rigid objects that move.
     dynamics : {"residual", "perceptron", "gru"} or RandomDynamics
         The dynamics of the state, such as `RandomDynamics(substeps=2)`.
@@ -91,8 +95,10 @@ class SRVP(LatentForecaster):
         √ν, the standard deviation of frames around their decoded mean: in data units if all data lie in [0, 1],
         otherwise in standardized units. None learns it, with a minimum of 0.001. The thesis uses 1 for digits, with
         which a frame says little about the states, and a short training leaves them at the prior.
-    beta : float
-        Weight of the divergences of z.
+    beta : float or None
+        Weight of the divergences of z. None is 1 for series, with which the loss is the evidence lower bound, and 10 for
+        images: their pixels err together, so that the likelihood, which counts every pixel, outweighs the divergences,
+        and z would store what the steps of the state should learn. The thesis uses 1, and 2 for digits.
     motion_penalty : float
         Weight λ of the path length of the state.
     experimental : Experimental or None
@@ -145,7 +151,7 @@ class SRVP(LatentForecaster):
     inference = options.value_of(Inference)
     dynamics = dynamics_option(RandomDynamics)
     observation_std = options.nullable(options.real(above=0))
-    beta = options.real(0, role="training")
+    beta = options.nullable(options.real(0, role="training"))
     motion_penalty = options.real(0, role="training")
     experimental = options.value_of(Experimental)
 
@@ -169,7 +175,7 @@ class SRVP(LatentForecaster):
         codec: CodecName | Codec | Auto = "auto",
         dynamics: MotionName | RandomDynamics = "residual",
         observation_std: float | None = None,
-        beta: float = 1.0,
+        beta: float | None = None,
         motion_penalty: float = 0.1,
         experimental: Experimental | None = None,
         output: OutputActivation = "auto",
@@ -207,7 +213,22 @@ class SRVP(LatentForecaster):
         trainer = self.trainer_
         if trainer.precision != "auto":
             return super()._precision()
-        return "bf16-mixed" if self._uses_images() and trainer.accelerator == "cpu" and has_bfloat16() else "32-true"
+        return (
+            "bf16-mixed"
+            if self._has_image_frames() and trainer.accelerator == "cpu" and has_bfloat16()
+            else "32-true"
+        )
+
+    def _has_random_steps(self) -> bool:
+        return self.n_random > 0
+
+    def _divergence_weight(self) -> float:
+        if self.beta is not None:
+            return self.beta
+        return _IMAGE_BETA if self._has_image_frames() else 1.0
+
+    def _default_target_steps(self) -> int:
+        return _IMAGE_TARGET_STEPS if self._has_image_frames() else super()._default_target_steps()
 
     def _divergence_hint(self) -> str:
         if self.observation_std is None or self.observation_std >= MIN_OBSERVATION_STD:
@@ -248,7 +269,7 @@ class SRVP(LatentForecaster):
             held_out=held_out,
             sample_more=more,
             n_content_frames=min(self._inference().n_content_frames, length),
-            beta=self.beta,
+            beta=self._divergence_weight(),
             motion_penalty=self.motion_penalty,
             experimental=self._experimental(),
             valid_mask=self._valid_mask(),
@@ -431,7 +452,7 @@ class SRVP(LatentForecaster):
             "n_random": 2,
             "n_content": 3,
             "inference": Inference(n_code=4, hidden=4, n_content_frames=3),
-            "codec": Auto(vectors=MLP(hidden=4, layers=1), images=DCGAN(filters=2)),
+            "codec": Auto(vectors=MLP(hidden=4, layers=1), images=DCGAN(filters=2), max_pixels=0),
             "dynamics": RandomDynamics(hidden=4),
             "trainer": Trainer(batch_size=8),
         }
