@@ -1,11 +1,14 @@
-"""Scenes of one spot, and the rivals of SRVP on them: SVG, and principal components with ridge regression."""
+"""Scenes of one spot, the rivals of SRVP on them (SVG, and principal components with ridge regression), and the page."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
-from benchmarks.papers.srvp import pca_ridge, scene_clips, svg
+from benchmarks.papers.srvp import pca_ridge, scene_clips, scenes, svg
 from torch.distributions import Normal, kl_divergence
 
+import timelike as tl
 from timelike.forecast import codecs
 
 # --- scenes, beside a walk in many small steps
@@ -65,7 +68,7 @@ def test_a_ball_loses_energy_at_the_floor_alone_and_rolls_in_the_end():
     start = scene_clips.start_ball(20, 1, 16, np.random.default_rng(1))
     rows = scene_clips.falling_path(start, np.linspace(0, 400, 8001), 16)[..., 1]
     highest = [rows[:, part * 1000 : (part + 1) * 1000].min(axis=1) for part in range(8)]
-    assert all((later >= earlier - 1e-9).all() for earlier, later in zip(highest, highest[1:], strict=False))
+    assert all((later >= earlier - 1e-9).all() for earlier, later in pairwise(highest))
     np.testing.assert_allclose(rows[:, -1], 13)
 
 
@@ -201,3 +204,76 @@ def test_a_forecast_one_step_ahead_is_that_of_least_squares_on_pixels():
     weights = np.linalg.lstsq(np.c_[before, np.ones(len(before))], after, rcond=None)[0]
     expected = np.c_[rows[:, 2], np.ones(200)] @ weights
     np.testing.assert_allclose(model.predict(clips[:, :3], 1).reshape(200, 4), expected, atol=0.05)
+
+
+# --- scores and the page
+
+
+def test_scores_are_those_of_their_formulas():
+    rng = np.random.default_rng(0)
+    truth, samples = rng.random((3, 25, 1, 12, 12)), rng.random((12, 3, 25, 1, 12, 12))
+    samples[4, 1] = truth[1]
+    found = scenes.picture_scores(truth, samples)
+    assert found["mse 20"] == pytest.approx(np.mean((samples.mean(0) - truth)[:, :20] ** 2))
+    assert found["mse 25"] == pytest.approx(np.mean((samples.mean(0) - truth) ** 2))
+    best = tl.score.best_of_n(truth[:, :20], samples[:10, :, :20], "ssim")
+    assert found["ssim best"] == pytest.approx(best)
+    assert found["ssim mean"] == pytest.approx(tl.score.ssim(truth[:, :20], samples[:10, :, :20].mean(0)))
+    assert found["ssim one"] == pytest.approx(tl.score.ssim(truth[:, :20], samples[0, :, :20]))
+    assert found["sharpness"] == pytest.approx(1, abs=0.01)
+    assert "ssim best" not in scenes.picture_scores(truth, samples[:1])
+
+
+def test_a_long_forecast_is_judged_by_its_last_tenth():
+    truth = scene_clips.clips("dot", 4, 40)
+    assert scenes.rollout_scores(truth, truth) == {"finite": 1, "movement": 1.0, "mass": 1.0}
+    forecast = truth.copy()
+    forecast[:, -4:] = 0.5 * truth[:, -4:]
+    half = scenes.rollout_scores(truth, forecast)
+    assert half["movement"] == pytest.approx(0.25)
+    assert half["mass"] == pytest.approx(0.5)
+    forecast[:, -4:] = forecast[:, -4:-3]
+    assert scenes.rollout_scores(truth, forecast)["movement"] == 0
+    assert scenes.rollout_scores(truth, np.where(truth > 0.9, np.nan, truth)) == {"finite": 0}
+
+
+def test_a_chunk_is_a_window_of_its_clip():
+    train = scene_clips.clips("dot", 5, 30)
+    found = scenes.chunks(train, np.random.default_rng(0))
+    assert found.shape == (5, 25, 1, 16, 16)
+    for clip, chunk in zip(train, found, strict=True):
+        assert any(np.array_equal(chunk, clip[start : start + 25]) for start in range(6))
+
+
+def made_row(method, scene, seed=0, error=0.01, **more):
+    known = {"seconds": 1.0, "machine": "a machine", "date": "2026-01-01", "version": "0", "commit": "0"}
+    scores = {"mse 20": error, "mse 25": error, "ssim one": 0.5, "sharpness": 1.0, "finite": 1, "movement": 0.1}
+    return known | scores | {"dataset": scene, "method": method, "seed": seed} | more
+
+
+def test_the_page_says_which_targets_are_met_by_seed():
+    ours = {"ssim best": 0.8, "ssim mean": 0.7, "coverage": 0.8, "movement": 1.1, "mass": 1.0, "minutes": 5.0}
+    found = [made_row("SRVP", "dot", seed, error, **ours) for seed, error in enumerate((0.004, 0.009))]
+    found += [made_row("PCA + ridge", "dot", seed, 0.008) for seed in (0, 1)]
+    found += [made_row("ConvLSTM", "dot", 0, 0.003)]
+    program = scenes.Scenes.of_rows({str(place): row for place, row in enumerate(found)})
+    body, headline = program.body(), program.headline()
+    told = (
+        "| dot | error below PCA + ridge | 1 of 2 | met (0.00400 beside 0.00800) · NOT met (0.00900 beside 0.00800) |"
+    )
+    assert told in body
+    assert "| dot | error below ConvLSTM | 0 of 1 | NOT met (0.00400 beside 0.00300) |" in body
+    assert "| dot | calibrated coverage 76 to 84 % | 2 of 2 | met (80.0 %) · met (80.0 %) |" in body
+    assert "meets 7 of 9 targets" in headline  # the second seed has no ConvLSTM beside it
+    assert "2.17 of that of ConvLSTM, the best other method, on “dot”" in headline
+    assert body.index("## Targets") == 0
+    assert "## Ball" not in body
+
+
+def test_a_quick_run_of_all_methods_makes_a_page(tmp_path):
+    asked = ["--quick", "--results", str(tmp_path / "scenes.json"), "--scratch", str(tmp_path), "--only"]
+    assert scenes.Scenes.main([*asked, "dot/SRVP", "--only", "dot/SVG", "--only", "dot/PCA + ridge"]) == 0
+    page = (tmp_path / "scenes.md").read_text("utf-8")
+    assert "| dot | error below PCA + ridge | 0 of 1 | NOT met" in page
+    assert "| SVG |" in page
+    assert "## Forecasts ten times as long as training chunks" in page

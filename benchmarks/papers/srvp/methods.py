@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from benchmarks.papers.srvp.clips import CONDITIONING, SHOWN
 from benchmarks.papers.srvp.convlstm import ConvLSTM
+from benchmarks.papers.srvp.pca_ridge import PCARidge
+from benchmarks.papers.srvp.svg import SVG
 from numpy.typing import NDArray
 
 import timelike as tl
@@ -97,8 +99,10 @@ def network(name: str, setting: str | None = None) -> tuple[str, dict[str, Any]]
 
 def futures(model: Any, past: Any, horizon: int, n_samples: int, seed: int, **how: Any) -> Any:
     """Futures (sample, clip, step, *frame): one of methods that have only one."""
-    if isinstance(model, ConvLSTM):
+    if isinstance(model, ConvLSTM | PCARidge):
         return model.predict(past, horizon)[None]
+    if isinstance(model, SVG):
+        return model.predict(past, horizon, n_samples=n_samples, random_state=seed)
     if not isinstance(model, tl.SRVP):
         return np.asarray(model.predict(past, horizon, **how).mean)[None]
     return np.asarray(model.predict(past, horizon, n_samples=n_samples, random_state=seed, **how).samples)
