@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[2]
 FORMS = ("ablations", "digits", "rates", "swap")  # pages with sprites
 PROGRAMS = {
     "ablations": "Ablations",
+    "diagnosis": "Diagnosis",
     "digits": "Digits",
     "gate": "Gate",
     "kalman": "KalmanTable",

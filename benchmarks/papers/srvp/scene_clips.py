@@ -152,11 +152,11 @@ def fold(line: Floats, low: float, high: float) -> Floats:
     """
     width = high - low
     along = np.mod(line - low, 2 * width)
-    return low + np.minimum(along, 2 * width - along)
+    return np.asarray(low + np.minimum(along, 2 * width - along))
 
 
 def draw_spots(positions: Floats, size: int) -> NDArray[np.float32]:
     """Pictures (clip, frame, 1, size, size) of Gaussian spots, 1 at their centres."""
     cells = np.arange(size)
     across, down = (np.exp(-0.5 * ((cells - positions[..., axis, None]) / WIDTH) ** 2) for axis in (0, 1))
-    return (down[..., :, None] * across[..., None, :])[..., None, :, :].astype(np.float32)
+    return np.asarray(down[..., None, :, None] * across[..., None, None, :], np.float32)

@@ -137,6 +137,7 @@ class Evidence(Objective):
 
     def __init__(self, network: SVGNetwork, source: Any, beta: float, how: dict[str, Any]) -> None:
         self.module, self.source, self.beta, self.how = network, source, beta, how
+        self.n_random = network.n_random
 
     def optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.module.parameters(), lr=self.how["learning_rate"], fused=True)
@@ -144,7 +145,7 @@ class Evidence(Objective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         clips = np.stack(list(self.source(rng)))
         for ids in shuffled_batches(len(clips), self.how["batch_size"], rng):
-            shape = len(ids), clips.shape[1] - 1, self.module.n_random
+            shape = len(ids), clips.shape[1] - 1, self.n_random
             yield Batch(ids, x=clips[ids], noise=rng.standard_normal(shape, np.float32))
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
@@ -208,7 +209,7 @@ class SVG:
         known, rows = torch.from_numpy(np.asarray(past, np.float32)), max(1, AT_ONCE // int(np.prod(past.shape[1:])))
         with torch.no_grad():
             samples = [
-                torch.cat([self.network_.sample(some, horizon, generator) for some in known.split(rows)]).numpy()
+                torch.cat([self.network_.sample(some, horizon, generator) for some in torch.split(known, rows)]).numpy()
                 for _ in range(n_samples)
             ]
         return np.stack(samples)
