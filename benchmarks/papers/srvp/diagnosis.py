@@ -51,7 +51,7 @@ def _dot(n: int, seed: int, part: str) -> Frames:
 
 def _digits(n_digits: int, size: int) -> Callable[[int, int, str], Frames]:
     def draw(n: int, seed: int, part: str) -> Frames:
-        speed = tuple(size / 32 * end for end in SPEED)
+        speed = SPEED[0] * size / 32, SPEED[1] * size / 32
         made = generate.moving_digits(
             n, LENGTH, n_digits=n_digits, size=size, speed=speed, split=part, random_state=seed
         )
@@ -111,7 +111,7 @@ class Diagnosis(Experiment[Trial]):
         shown, scores = look(model, train, test, row.seed)
         place = self._pictures(row.dataset, row.method, row.seed)
         place.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(place, **shown)
+        _save_pictures(place, shown)
         return found | scores | divergences(model, test[:, : PAST + AHEAD], row.seed)
 
     def _trained(self, row: Trial, train: Frames, minutes: float) -> Any:
@@ -141,6 +141,11 @@ class Diagnosis(Experiment[Trial]):
             figures.draw_curves(row, folder, CURVES)
             if (place := self._pictures(*name)).exists():
                 figures.draw_strip(place, folder / f"{figures.slug(*name)}_strip.png", PAST)
+
+
+def _save_pictures(path: Path, pictures: dict[str, Frames]) -> None:
+    arrays: dict[str, Any] = dict(pictures)
+    np.savez_compressed(path, **arrays)
 
 
 # --- what is measured
@@ -182,7 +187,7 @@ def divergences(model: Any, test: Frames, seed: int) -> Found:
 
 def curves(history: Any) -> dict[str, dict[str, list[float]]]:
     """Steps and values of the parts of the loss, thinned to means of equally many steps."""
-    found = {}
+    found: dict[str, dict[str, list[float]]] = {}
     for name in CURVES:
         values = history[name]
         if len(values):
