@@ -276,4 +276,5 @@ def test_a_quick_run_of_all_methods_makes_a_page(tmp_path):
     page = (tmp_path / "scenes.md").read_text("utf-8")
     assert "| dot | error below PCA + ridge | 0 of 1 | NOT met" in page
     assert "| SVG |" in page
+    assert "dot: width" in page
     assert "## Forecasts ten times as long as training chunks" in page

@@ -41,7 +41,7 @@ SPEED = (1.0, 2.5)  # of digits in 32 × 32, pixels per frame
 Frames = NDArray[np.float32]
 
 
-def _heart(n: int, seed: int, part: str) -> Frames:
+def _one_clip(n: int, seed: int, part: str) -> Frames:
     return clips("dot", 1, LENGTH, seed=seed)  # the same clip for training and test
 
 
@@ -61,7 +61,7 @@ def _digits(n_digits: int, size: int) -> Callable[[int, int, str], Frames]:
 
 
 SETS: dict[str, Callable[[int, int, str], Frames]] = {
-    "one clip": _heart,
+    "one clip": _one_clip,
     "dot": _dot,
     "one digit, 16": _digits(1, 16),
     "two digits, 16": _digits(2, 16),
@@ -108,7 +108,7 @@ class Diagnosis(Experiment[Trial]):
         model = self._trained(row, train, minutes)
         found: Found = {"minutes": 0.0 if self.quick else minutes, "processor seconds": time.process_time() - began}
         found |= {"training steps": model.history_.n_steps, "curves": curves(model.history_)}
-        shown, scores = look(model, train, test, row.seed)
+        shown, scores = score_pictures(model, train, test, row.seed)
         place = self._pictures(row.dataset, row.method, row.seed)
         place.parent.mkdir(parents=True, exist_ok=True)
         _save_pictures(place, shown)
@@ -151,7 +151,7 @@ def _save_pictures(path: Path, pictures: dict[str, Frames]) -> None:
 # --- what is measured
 
 
-def look(model: Any, train: Frames, test: Frames, seed: int) -> tuple[dict[str, Frames], Found]:
+def score_pictures(model: Any, train: Frames, test: Frames, seed: int) -> tuple[dict[str, Frames], Found]:
     """Pictures of the first test clip, and errors of reconstructions and forecasts divided by the mean frame's."""
     seen = test[:, : PAST + AHEAD]
     truth, mean_frame = seen[:, PAST:], train.mean(axis=(0, 1))

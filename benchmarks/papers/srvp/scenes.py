@@ -130,7 +130,9 @@ class Scenes(Experiment[Trial]):
             many: dict[str, Any] = {"n_samples": len(samples)}
             model.calibrate(split.calibration, horizon=HORIZONS[-1], progress=False, **many)
             forecast = model.predict(split.test[:, :PAST], HORIZONS[-1], random_state=seed, **many)
-            found["coverage"] = float(tl.score.coverage(truth, *forecast.interval(LEVEL)))
+            low, high = forecast.interval(LEVEL)
+            found["coverage"] = float(tl.score.coverage(truth, low, high))
+            found["width"] = float(tl.score.interval_width(low, high))
         return found
 
     def seconds(self, row: Trial) -> float:
@@ -194,7 +196,7 @@ COVERED, MOVED = (0.76, 0.84), (0.5, 2.0)
 Judge = Callable[[Rows, Found], tuple[bool, str]]
 
 
-def _below(rival: str) -> Judge:
+def _judge_error(rival: str) -> Judge:
     def judge(rows: Rows, ours: Found) -> tuple[bool, str]:
         theirs = page.need(rows, dataset=ours["dataset"], method=rival, seed=ours["seed"])[0]
         return ours["mse 20"] < theirs["mse 20"], f"{ours['mse 20']:.5f} beside {theirs['mse 20']:.5f}"
@@ -202,26 +204,26 @@ def _below(rival: str) -> Judge:
     return judge
 
 
-def _best_above_mean(rows: Rows, ours: Found) -> tuple[bool, str]:
+def _judge_best_sample(rows: Rows, ours: Found) -> tuple[bool, str]:
     return ours["ssim best"] > ours["ssim mean"], f"{ours['ssim best']:.3f} beside {ours['ssim mean']:.3f}"
 
 
-def _covers(rows: Rows, ours: Found) -> tuple[bool, str]:
+def _judge_coverage(rows: Rows, ours: Found) -> tuple[bool, str]:
     return COVERED[0] <= ours["coverage"] <= COVERED[1], f"{100 * ours['coverage']:.1f} %"
 
 
-def _moves(rows: Rows, ours: Found) -> tuple[bool, str]:
+def _judge_movement(rows: Rows, ours: Found) -> tuple[bool, str]:
     if "movement" not in ours:
         return False, "not finite"
     return MOVED[0] <= ours["movement"] <= MOVED[1], f"{ours['movement']:.2f}"
 
 
 TARGETS: dict[str, Judge] = {
-    "error below PCA + ridge": _below("PCA + ridge"),
-    "error below ConvLSTM": _below("ConvLSTM"),
-    "SSIM: best of 10 above mean of 10": _best_above_mean,
-    f"calibrated coverage {100 * COVERED[0]:g} to {100 * COVERED[1]:g} %": _covers,
-    f"movement {MOVED[0]:g} to {MOVED[1]:g} of the truth's": _moves,
+    "error below PCA + ridge": _judge_error("PCA + ridge"),
+    "error below ConvLSTM": _judge_error("ConvLSTM"),
+    "SSIM: best of 10 above mean of 10": _judge_best_sample,
+    f"calibrated coverage {100 * COVERED[0]:g} to {100 * COVERED[1]:g} %": _judge_coverage,
+    f"movement {MOVED[0]:g} to {MOVED[1]:g} of the truth's": _judge_movement,
 }
 
 
@@ -299,8 +301,8 @@ def scenes(rows: Rows, scene: str) -> str:
 
 
 def coverage(rows: Rows) -> str:
-    """Coverage in percent, in every scene."""
-    return _by_scene(rows, {"of samples": "coverage raw", "calibrated": "coverage"}, ".1f", 100)
+    """Coverage and mean width of calibrated intervals in percent, in every scene."""
+    return _by_scene(rows, {"of samples": "coverage raw", "calibrated": "coverage", "width": "width"}, ".1f", 100)
 
 
 def rollout(rows: Rows) -> str:
