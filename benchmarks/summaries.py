@@ -92,7 +92,7 @@ TOPICS = {
         "SRVP",
         "Stochastic forecasts of moving digits and of systems whose likelihood is known, beside the thesis.",
         (
-            *("srvp_digits", "srvp_ablations", "srvp_rates", "srvp_swap"),
+            *("srvp_scenes", "srvp_digits", "srvp_ablations", "srvp_rates", "srvp_swap", "srvp_diagnosis"),
             *("srvp_pendulum", "srvp_kalman", "srvp_gate", "srvp_experimental"),
         ),
     ),

@@ -24,6 +24,7 @@ from benchmarks.papers.srvp import (
     page_parts,
     pendulum,
     rates,
+    svg,
     swap,
     training,
 )
@@ -36,11 +37,13 @@ ROOT = Path(__file__).parents[2]
 FORMS = ("ablations", "digits", "rates", "swap")  # pages with sprites
 PROGRAMS = {
     "ablations": "Ablations",
+    "diagnosis": "Diagnosis",
     "digits": "Digits",
     "gate": "Gate",
     "kalman": "KalmanTable",
     "pendulum": "Pendulums",
     "rates": "Rates",
+    "scenes": "Scenes",
     "swap": "Swaps",
 }
 
@@ -95,6 +98,7 @@ def test_every_program_is_in_the_list_of_programs(name):
 def test_every_setting_is_an_option_of_its_method():
     for kind, options in methods.TRAINED.values():
         build_model(kind, **options)
+    assert all(set(given) <= set(inspect.signature(svg.SVG).parameters) for _, given in methods.OTHER_NETWORKS.values())
     known = inspect.signature(convlstm.ConvLSTM).parameters
     assert all(set(options) <= set(known) for options in methods.CANDIDATES.values())
     for setting in (kalman.NETWORKS, pendulum.NETWORKS):
@@ -307,8 +311,8 @@ def test_a_training_that_is_at_its_end_is_taken_as_it_is(data, tmp_path):
 
 
 def test_a_kept_model_is_not_taken_for_one_by_other_numerics(monkeypatch):
-    words = {kind: training.numerics_word(kind) for kind in ("SRVP", "Separation", "ConvLSTM")}
-    assert len(set(words.values())) == 3
+    words = {kind: training.numerics_word(kind) for kind in ("SRVP", "Separation", "ConvLSTM", "SVG")}
+    assert len(set(words.values())) == 4
     raised = training.Ledger().versions
 
     def changed(system):
@@ -317,7 +321,7 @@ def test_a_kept_model_is_not_taken_for_one_by_other_numerics(monkeypatch):
 
     assert changed("srvp") == {"SRVP"}
     assert changed("separation") == {"Separation"}
-    assert changed("generators") == {"SRVP", "Separation", "ConvLSTM"}  # all learn from clips that are generated
+    assert changed("generators") == {*words}  # all learn from clips that are generated
     assert changed("rocket") == set()
 
 
@@ -356,13 +360,62 @@ def test_the_convlstm_waits_for_what_is_chosen_on_clips_held_out(data, tmp_path)
     assert digits.best(rows) == "b"
 
 
+def test_minutes_are_those_of_the_version_unless_others_are_asked_for():
+    made = program("digits")
+    assert [made.minutes_of(version) for version in clips.VERSIONS] == [15, 90, 15, 90]
+    assert program("digits", "--minutes", "7").minutes_of("two digits") == 7
+    some = program("digits", "--minutes", "7", "--minutes-of", "one digit=3")
+    assert (some.minutes_of("one digit"), some.minutes_of("two digits")) == (3, 7)
+    assert program("ablations", "--minutes", "7").minutes_of("two digits") == 7
+    with pytest.raises(SystemExit):
+        program("digits", "--minutes-of", "three digits=3")
+
+
+def test_forms_that_a_user_gets_have_nothing_but_a_limit_in_time(tmp_path, monkeypatch):
+    given = {}
+
+    class Stub:
+        history_ = type("History", (), {"n_steps": 1, "seconds": 1.0})
+
+        def fit(self, clips):
+            return self
+
+    def build(kind, checkpoint, **options):
+        given.update(options)
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        return Stub()
+
+    monkeypatch.setattr(training, "build_model", build)
+    assert methods.TRAINED[methods.DEFAULTS] == ("SRVP", {})
+    training.trained("SRVP", {}, None, 2.0, 1, tmp_path, False, only_time=True)
+    assert given == {"max_time": 120.0, "random_state": 1}
+    training.trained("SRVP", {}, None, 2.0, 1, tmp_path, False)
+    assert given["max_steps"] > 10**6
+
+
+def test_samples_of_svg_stand_beside_the_same_reading_of_srvp():
+    ours = {"one_sample": (20.0, 0.6), "best_of_N": (22.0, 0.8), "mean_of_N": (21.0, 0.9)}
+    theirs = {"one_sample": (19.0, 0.5), "best_of_N": (23.0, 0.7), "mean_of_N": (20.0, 0.8)}
+    name = methods.DEFAULTS
+    found = [scored(name, **ours), scored("SVG", **theirs), scored("ConvLSTM", forecast=(19.5, 0.4))]
+    body = digits.Digits.of_rows(rows_of([*found, scored(name, **ours) | {"seed": 1}])).body()
+    assert f"| One digit | {name} | one sample | PSNR | 20.00 | ConvLSTM, 19.50 | apart | met |" in body
+    assert f"| One digit | {name} | mean of N | PSNR | 21.00 | SVG, 20.00 | apart | met |" in body
+    assert f"| One digit: {name} | 22.00 ± 0.00 | 0.8000 ± 0.0000 | 20.00 ± 0.00 |" in body
+    main = [row | {"dataset": digits.MAIN} for row in found]
+    assert digits.Digits.of_rows(rows_of(main)).headline().startswith("SRVP at the library's defaults reaches")
+
+
 def test_a_quick_run_of_digits_makes_a_page(data, tmp_path, capsys):
     asked = ["--data", str(data), "--quick", "--results", str(tmp_path / "digits.json"), "--scratch", str(tmp_path)]
-    asked += ["--only", "one digit/black", "--only", "one digit/SRVP", "--only", "one digit/SRVP, sprites"]
+    for method in ("black", "SRVP", "SRVP, sprites", methods.DEFAULTS, "SVG"):
+        asked += ["--only", f"one digit/{method}/0"]
     assert digits.Digits.main(asked) == 0
     page = (tmp_path / "digits.md").read_text("utf-8")
     assert "| SRVP, best of 2 |" in page
     assert "| SRVP, sprites, best of 2 |" in page
+    assert "| SRVP, defaults, best of 2 |" in page
+    assert "| SVG, best of 2 |" in page
     assert "| black |" in page
     assert "NOT MET" in page  # after two steps of training
 

@@ -1,13 +1,15 @@
-"""Digits that move in 32 × 32: SRVP, also with sprites, beside a black frame, analogs, a ConvLSTM and Separation.
+"""Digits that move in 32 × 32: SRVP, also with sprites, beside a black frame, analogs, a ConvLSTM, SVG and Separation.
 
     python -m benchmarks.papers.srvp.digits --data DIR --only black --only persistence
+    python -m benchmarks.papers.srvp.digits --data DIR --only "SRVP, defaults" --only SVG
     python -m benchmarks.papers.srvp.digits --data DIR --only "one digit/SRVP/0" --minutes 100
 
 One and two digits of MNIST, whose bounces are mirror-like or go where nobody knows; 5 frames are seen. Training draws
-clips anew from the training pictures; what is asked about shows test pictures. `SRVP`, `Separation` and the ConvLSTM
-are trained in one thread for `--minutes` by the clock, so that on a busy machine none has more of the processor than
-this; what each had is told. The ConvLSTM's loss and size are those of the rows `held out: …`, which learn for
-`--trying` minutes from four fifths of the training pictures and are judged by clips of the others.
+clips anew from the training pictures; what is asked about shows test pictures. Networks are trained in one thread by
+the clock, for as many minutes as the version of the digits has (15 for one digit and 90 for two; `--minutes-of "two
+digits=45"` changes one, `--minutes` gives all versions the same), so that on a busy machine none has more of the
+processor than this; what each had is told. The ConvLSTM's loss and size are those of the rows `held out: …`, which
+learn for `--trying` minutes from four fifths of the training pictures and are judged by clips of the others.
 
 The scratch folder keeps checkpoints and what is trained: a row that was broken off goes on there, and the tables about
 frame rates, swaps and ablations take what they need from it when they are asked for the same minutes.
@@ -20,11 +22,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.papers import markdown
+from benchmarks.papers import markdown, page
 from benchmarks.papers.results import Found, ResultFile, Rows, Trial, having
 from benchmarks.papers.srvp import digits_figures as figures, methods
 from benchmarks.papers.srvp.clips import VERSIONS, horizons, stochastic
-from benchmarks.papers.srvp.digits_figures import FIGURE, JUDGED, OURS, TITLES
+from benchmarks.papers.srvp.digits_figures import FIGURE, JUDGED, TITLES
 from benchmarks.papers.srvp.page_parts import (
     HELD_OUT,
     SCORES,
@@ -39,18 +41,30 @@ from benchmarks.papers.srvp.workshop import DigitsProgram, Horizons
 
 SAMPLES = {False: 10, True: 100}  # futures, of deterministic and stochastic clips
 TRIED_ON = "two digits"
-NETWORKS = ("SRVP, sprites", "ConvLSTM", "SRVP", "Separation")
+NETWORKS = (methods.DEFAULTS, methods.THESIS_NETWORKS, "SVG", "ConvLSTM", "SRVP, sprites", "SRVP", "Separation")
+SEEDED = (methods.DEFAULTS, methods.THESIS_NETWORKS, "SVG", "ConvLSTM")  # with several seeds, unless bounces are random
+MINUTES = {"one digit": 15.0, "two digits": 90.0, "one digit, stochastic": 15.0, "two digits, stochastic": 90.0}
 
 
 class Digits(DigitsProgram):
     """Table 4.1, at half the size and with cheap rivals."""
 
     table, title, draws = "digits", "SRVP: moving digits", True
-    usual_minutes, after = 100.0, 300.0
+    seeds, after = 3, 300.0
 
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
-        super().options(parser)
+        parser.add_argument(
+            "--minutes", type=float, help="of the training of a network, by the clock, in every version"
+        )
+        parser.add_argument(
+            "--minutes-of",
+            action="append",
+            default=[],
+            type=_minutes_of_version,
+            metavar="VERSION=MINUTES",
+            help="the same in one version",
+        )
         parser.add_argument("--trying", type=float, default=3.0, help="minutes of every form of the ConvLSTM")
 
     def planned(self) -> Iterator[Trial]:
@@ -58,7 +72,13 @@ class Digits(DigitsProgram):
         yield from (Trial(version, name, 0) for version in VERSIONS for name in methods.BASELINES)
         yield from _tries()
         for seed in range(self.given.seeds):
-            yield from (Trial(version, name, seed) for version in VERSIONS for name in NETWORKS)
+            for version in VERSIONS:
+                names = NETWORKS if seed == 0 else () if stochastic(version) else SEEDED
+                yield from (Trial(version, name, seed) for name in names)
+
+    def minutes_of(self, version: str) -> float:
+        one = dict(self.given.minutes_of).get(version, self.given.minutes)
+        return MINUTES[version] if one is None else float(one)
 
     def needs(self, row: Trial) -> Iterator[Trial]:
         """The ConvLSTM is one that was chosen."""
@@ -106,6 +126,18 @@ class Digits(DigitsProgram):
         figures.draw(self.rows, folder)
 
 
+def _minutes_of_version(text: str) -> tuple[str, float]:
+    """A version of the digits and its minutes.
+
+    >>> _minutes_of_version("two digits=45")
+    ('two digits', 45.0)
+    """
+    version, _, minutes = text.partition("=")
+    if version not in MINUTES:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected one of {', '.join(MINUTES)}, = and minutes")
+    return version, float(minutes)
+
+
 def _tries() -> list[Trial]:
     return [Trial(TRIED_ON, HELD_OUT + name, 0) for name in methods.CANDIDATES]
 
@@ -117,11 +149,17 @@ THESIS = {  # table 4.1: over t+1…t+95 and t+1…t+20
     "two digits, stochastic": [("SVG", 14.50, 0.7090), ("SRVP", 16.93, 0.7799)],
 }
 MAIN = "two digits"  # the version of the thesis's main number
+FORMS = {  # of SRVP, the first with rows in the headline
+    methods.DEFAULTS: "SRVP at the library's defaults",
+    methods.THESIS_NETWORKS: "SRVP with the thesis's networks",
+    "SRVP": "SRVP",
+    "SRVP, sprites": "SRVP with a decoder of our own (sprites)",
+}
 
 
 def headline(rows: Rows) -> str:
     """One sample of SRVP on two digits at the longest horizon, beside the thesis, a black frame and a ConvLSTM."""
-    name = next((one for one in OURS if having(rows, dataset=MAIN, method=one, seed=0)), None)
+    name = next((one for one in FORMS if having(rows, dataset=MAIN, method=one, seed=0)), None)
     if name is None:
         return no_network_rows(rows, "SRVP has no rows of two digits", "how well it forecasts them")
     scores = having(rows, dataset=MAIN, method=name, seed=0)[0]["scores"][JUDGED[False][0]]
@@ -137,10 +175,9 @@ def headline(rows: Rows) -> str:
     beside = markdown.join_words([f"{words[rival]} {score:.2f} dB" for rival, score in rivals.items()])
     beaten = all(psnr > score for score in rivals.values())
     verdict = "agrees with" if psnr >= psnr_there and beaten else "falls short of" if beaten else "falls far short of"
-    start = "" if name == OURS[0] else "SRVP with the thesis's decoder has no rows on two digits. "
-    which = "SRVP" if name == OURS[0] else "SRVP with a decoder of our own (sprites)"
+    start = "SRVP with the thesis's decoder has no rows on two digits. " if name == "SRVP, sprites" else ""
     return (
-        f"{start}{which} reaches a PSNR of {psnr:.2f} dB and an SSIM of {ssim:.3f} on two moving digits over "
+        f"{start}{FORMS[name]} reaches a PSNR of {psnr:.2f} dB and an SSIM of {ssim:.3f} on two moving digits over "
         f"t+1…t+{last} (thesis, at twice the size: {psnr_there} and {ssim_there}); {beside}. This {verdict} the thesis."
     )
 
@@ -182,7 +219,7 @@ def _met(rows: Rows, version: str) -> list[list[str]]:
     others = [row for row in _judged(rows, version) if row["seed"] == 0 and not row["method"].startswith("SRVP")]
     return [
         _held_against(others, row, reading, score)
-        for method in OURS
+        for method in FORMS
         for row in having(rows, dataset=version, method=method, seed=0)
         for reading in JUDGED["stochastic" in version]
         for score in SCORES
@@ -192,12 +229,41 @@ def _met(rows: Rows, version: str) -> list[list[str]]:
 
 def _held_against(others: list[Found], row: Found, reading: str, score: str) -> list[str]:
     mine, form = row["scores"][reading][score]["10"], SCORES[score]
-    rival = max(others, key=lambda one: float(one["scores"]["forecast"][score]["10"][0]))
-    theirs = rival["scores"]["forecast"][score]["10"]
+    rival = max(others, key=lambda one: float(_reading(one, reading)[score]["10"][0]))
+    theirs = _reading(rival, reading)[score]["10"]
     shown = [f"{mine[0]:{form}}", f"{rival['method']}, {theirs[0]:{form}}"]
     apart = "apart" if are_apart(mine, theirs) else "not apart"
     met = "met" if mine[0] > theirs[0] else "NOT MET"
     return [TITLES[row["dataset"]], row["method"], reading, score.upper(), *shown, apart, met]
+
+
+def _reading(row: Found, reading: str) -> Found:
+    """The one forecast of a method; of those with samples, what SRVP is judged by."""
+    scores: Found = row["scores"].get("forecast") or row["scores"][reading]
+    return scores
+
+
+def by_seed(rows: Rows) -> str:
+    """SRVP beside SVG and the ConvLSTM over t+1…t+10, means and deviations over seeds."""
+    columns: dict[str, page.Cell] = {}
+    for reading in JUDGED[True][:1] + JUDGED[False]:
+        columns |= {f"{score.upper()}, {reading}": _seeds_cell(reading, score) for score in SCORES}
+    columns |= {
+        "minutes": lambda found: markdown.format_range([row["minutes"] for row in found], "g"),
+        "seeds": page.count,
+    }
+    groups = {
+        f"{TITLES[version]}: {name}": having(rows, dataset=version, method=name)
+        for version in VERSIONS
+        if having(rows, dataset=version, method=methods.DEFAULTS)
+        for name in SEEDED
+    }
+    return page.tabulate("digits: method", groups, columns)
+
+
+def _seeds_cell(reading: str, score: str) -> page.Cell:
+    form = SCORES[score]
+    return lambda found: markdown.format_mean([_reading(row, reading)[score]["10"][0] for row in found], form)
 
 
 def _tried(rows: Rows) -> list[Found]:

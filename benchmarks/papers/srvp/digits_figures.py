@@ -17,7 +17,10 @@ TITLES = {
 JUDGED = {False: ("one sample", "mean of N"), True: ("best of N", "mean of N")}
 FIGURE = "srvp_digits.png"
 ENDS = 10  # steps after the past, in a clip of the training
-SHOWN = ("black", "persistence", "analog, k = 50", "ConvLSTM", "Separation", "SRVP", "SRVP, sprites")
+SHOWN = (
+    *("black", "persistence", "analog, k = 50", "ConvLSTM", "Separation", "SRVP", "SRVP, sprites"),
+    *("SRVP, defaults", "SRVP, thesis's networks", "SVG"),
+)
 
 
 def draw(rows: Rows, folder: Path) -> None:
@@ -30,7 +33,7 @@ def draw(rows: Rows, folder: Path) -> None:
         for place, method in enumerate(SHOWN):
             for row in having(rows, dataset=version, method=method, seed=0):
                 reading = JUDGED["stochastic" in version][0] if len(row["steps"]) > 1 else "forecast"
-                values, width = row["steps"][reading]["psnr"], 2 if method in OURS else 1
+                values, width = row["steps"][reading]["psnr"], 2 if method.startswith("SRVP") else 1
                 axes.plot(range(1, len(values) + 1), values, f"C{place}", label=method, linewidth=width)
         axes.axvline(ENDS, color="0.3", linewidth=3, alpha=0.4)
         axes.set(title=TITLES[version], xlabel="frames ahead")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from benchmarks.papers.srvp.clips import CONDITIONING, SHOWN
 from benchmarks.papers.srvp.convlstm import ConvLSTM
+from benchmarks.papers.srvp.pca_ridge import PCARidge
+from benchmarks.papers.srvp.svg import SVG
 from numpy.typing import NDArray
 
 import timelike as tl
@@ -41,6 +43,11 @@ SEPARATION: dict[str, Any] = _DIGITS | {
 }
 CONVLSTM: dict[str, Any] = {"conditioning": CONDITIONING, "batch_size": 32}
 
+DEFAULTS, THESIS_NETWORKS = "SRVP, defaults", "SRVP, thesis's networks"
+ONLY_TIME = (DEFAULTS, THESIS_NETWORKS)  # as a user calls them, with nothing but a limit in time
+OTHER_NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {  # networks that are not of the library, but for the ConvLSTM
+    "SVG": ("SVG", {"codec": "dcgan", "n_code": 128, "batch_size": 32})  # the codec and sizes of `SRVP`
+}
 TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "SRVP": ("SRVP", SRVP),
     "SRVP, sprites": ("SRVP", SPRITES),
@@ -49,6 +56,8 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "SRVP, sprites, GRU": ("SRVP", SPRITES | {"motion": "gru"}),
     "SRVP, sprites, without z": ("SRVP", SPRITES | {"n_random": 0}),
     "SRVP, sprites, without w": ("SRVP", SPRITES | {"n_content": 0}),
+    DEFAULTS: ("SRVP", {}),
+    THESIS_NETWORKS: ("SRVP", {"codec": "dcgan"}),
     "Separation": ("Separation", SEPARATION),
     "Separation, without w": ("Separation", SEPARATION | {"content": False}),
     "Separation, without autoencoding": ("Separation", SEPARATION | {"autoencoding_weight": 0.0}),
@@ -92,13 +101,15 @@ def analogs(known: NDArray[np.float32], past: NDArray[np.float32], horizon: int,
 
 def network(name: str, setting: str | None = None) -> tuple[str, dict[str, Any]]:
     """The kind of a method and its settings; `setting` chooses those of the ConvLSTM."""
-    return ("ConvLSTM", CANDIDATES[setting]) if setting is not None else TRAINED[name]
+    return ("ConvLSTM", CANDIDATES[setting]) if setting is not None else (TRAINED | OTHER_NETWORKS)[name]
 
 
 def futures(model: Any, past: Any, horizon: int, n_samples: int, seed: int, **how: Any) -> Any:
     """Futures (sample, clip, step, *frame): one of methods that have only one."""
-    if isinstance(model, ConvLSTM):
+    if isinstance(model, ConvLSTM | PCARidge):
         return model.predict(past, horizon)[None]
+    if isinstance(model, SVG):
+        return model.predict(past, horizon, n_samples=n_samples, random_state=seed)
     if not isinstance(model, tl.SRVP):
         return np.asarray(model.predict(past, horizon, **how).mean)[None]
     return np.asarray(model.predict(past, horizon, n_samples=n_samples, random_state=seed, **how).samples)

@@ -13,16 +13,18 @@ from typing import Any
 
 from benchmarks.model_options import build_model
 from benchmarks.numerics.ledger import Ledger
-from benchmarks.papers.srvp import convlstm
+from benchmarks.papers.srvp import convlstm, svg
 from benchmarks.papers.srvp.clips import DRAWN, Part, source
 from benchmarks.papers.srvp.convlstm import ConvLSTM
+from benchmarks.papers.srvp.svg import SVG
 
 import timelike as tl
 
 QUICK, FEW = 2, 64  # steps of a training that only shows that a program runs, and clips that it draws
 _ENDLESS = 10_000_000  # steps: the clock ends a training
 
-SYSTEMS = {"SRVP": "srvp", "Separation": "separation"}  # others are networks of these programs
+SYSTEMS = {"SRVP": "srvp", "Separation": "separation"}  # others are networks of these programs:
+_OWN: dict[str, tuple[Callable[..., Any], Any]] = {"ConvLSTM": (ConvLSTM, convlstm), "SVG": (SVG, svg)}
 
 
 def learned_from(data: Path, version: str, part: Part, quick: bool) -> Callable[[Any], tl.Sequences]:
@@ -33,23 +35,29 @@ def learned_from(data: Path, version: str, part: Part, quick: bool) -> Callable[
 def trained(
     kind: str,
     options: dict[str, Any],
-    clips: Callable[[Any], Any],
+    clips: Any,
     minutes: float,
     seed: int,
     folder: Path,
     quick: bool,
+    *,
+    only_time: bool = False,
 ) -> tuple[Any, dict[str, float]]:
     """A model after so many minutes by the clock, with the seconds of the processor and the steps that it took.
 
     The folder keeps it: a training that was broken off goes on there, and one that is at its end is taken as it is, by
-    whatever program asks for the same, while the numerics of what is learned are the same.
+    whatever program asks for the same, while the numerics of what is learned are the same. `clips` are sequences or a
+    source of them; with `only_time` a model of the library is given no number of steps, as by somebody who just calls
+    it.
     """
     limits: dict[str, Any] = {"max_steps": QUICK if quick else _ENDLESS, "random_state": seed}
     if not quick:
         limits["max_time"] = 60 * minutes
+        if only_time and kind in SYSTEMS:
+            del limits["max_steps"]
     place = folder / f"{kind}-{_word(options | limits)}-{numerics_word(kind)}"
     folder.mkdir(parents=True, exist_ok=True)
-    make = ConvLSTM if kind == "ConvLSTM" else partial(build_model, kind)
+    make = _OWN[kind][0] if kind in _OWN else partial(build_model, kind)
     model: Any = make(**options, **limits, checkpoint=place)
     clock, processor = time.perf_counter(), time.process_time()
     model.fit(clips)
@@ -77,5 +85,5 @@ def numerics_word(kind: str) -> str:
     if kind in SYSTEMS:
         own = f"{SYSTEMS[kind]}{versions[SYSTEMS[kind]]}"
     else:
-        own = hashlib.sha256(inspect.getsource(convlstm).encode()).hexdigest()[:12]
+        own = hashlib.sha256(inspect.getsource(_OWN[kind][1]).encode()).hexdigest()[:12]
     return f"{own}-generators{versions['generators']}"

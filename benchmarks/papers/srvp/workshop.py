@@ -45,7 +45,11 @@ class DigitsProgram(Experiment[Trial]):
     def seconds(self, row: Trial) -> float:
         if row.method in methods.BASELINES:
             return 15.0
-        return 60.0 * float(self.given.minutes) + self.after
+        return 60.0 * self.minutes_of(row.dataset) + self.after
+
+    def minutes_of(self, version: str) -> float:
+        """Of the training of a network on a version."""
+        return float(self.given.minutes)
 
     def kind(self, row: Trial) -> str:
         return row.method
@@ -59,10 +63,12 @@ class DigitsProgram(Experiment[Trial]):
     ) -> tuple[Any, Found]:
         """The network of a row, and what its training took."""
         kind, options = methods.network(row.method, setting)
-        given = float(self.given.minutes if minutes is None else minutes)
+        given = self.minutes_of(row.dataset) if minutes is None else float(minutes)
         clips = training.learned_from(self.data, row.dataset, part, self.quick)
         folder = self.scratch / part / row.dataset
-        model, took = training.trained(kind, options, clips, given, row.seed, folder, self.quick)
+        model, took = training.trained(
+            kind, options, clips, given, row.seed, folder, self.quick, only_time=row.method in methods.ONLY_TIME
+        )
         return model, {"minutes": 0.0 if self.quick else given, "options": options, **took}
 
     def page_values(self) -> dict[str, Any]:
