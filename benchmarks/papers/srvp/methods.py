@@ -29,7 +29,9 @@ SRVP: dict[str, Any] = _DIGITS | {
     "motion_hidden": 128,
     "learning_rate": 5e-3,
     "output": "sigmoid",
-}  # pictures have the thesis's codec, DCGAN, unless told
+    "codec": "dcgan",  # the thesis's
+    "beta": 1.0,
+}
 SPRITES: dict[str, Any] = SRVP | {"codec": "sprites"}
 SEPARATION: dict[str, Any] = _DIGITS | {
     "n_content": 64,
@@ -46,7 +48,7 @@ CONVLSTM: dict[str, Any] = {"conditioning": CONDITIONING, "batch_size": 32}
 DEFAULTS, THESIS_NETWORKS = "SRVP, defaults", "SRVP, thesis's networks"
 ONLY_TIME = (DEFAULTS, THESIS_NETWORKS)  # as a user calls them, with nothing but a limit in time
 OTHER_NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {  # networks that are not of the library, but for the ConvLSTM
-    "SVG": ("SVG", {"codec": "dcgan", "n_code": 128, "batch_size": 32})  # the codec and sizes of `SRVP`
+    "SVG": ("SVG", {"n_code": 128, "batch_size": 32})  # the codec of `SRVP, defaults`
 }
 TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "SRVP": ("SRVP", SRVP),

@@ -51,6 +51,8 @@ _SRVP: dict[str, Any] = {
     "chunk": LENGTH,
     "motion_penalty": 0.0,
     "learning_rate": 2e-3,
+    "beta": 1.0,  # the bound itself, whose nats are compared
+    "precision": "32-true",
 }
 NETWORKS: dict[str, dict[str, Any]] = {
     "SRVP": _SRVP,
