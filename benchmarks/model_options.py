@@ -23,6 +23,7 @@ _CODEC_FIELDS = (
     "maps",
     "shortcut",
     "initialization",
+    "variant",
 )
 _CODECS = ("codec", "codec__vectors", "codec__images")  # "auto" has one for vectors and one for images
 _SIMILARITY = {name: [f"similarity_fn__{name}"] for name in ("hidden", "dropout", "symmetrize")}
@@ -76,7 +77,7 @@ def build_model(kind: str, /, **options: Any) -> Any:
     out.
 
     >>> build_model("SRVP", codec="dcgan", filters=8, hidden=32, batch_size=4)
-    SRVP(codec=DCGAN(filters=8, skips=False, maps=False, initialization='torch'),
+    SRVP(codec=DCGAN(filters=8, skips=False, maps=False, initialization='torch', variant='default'),
          inference=Inference(n_code=64, hidden=32, shortcut=True, n_content_frames=5),
          trainer=Trainer(batch_size=4))
     """

@@ -22,7 +22,7 @@ _SRVP = {
     "B.3.1": {"n_content": 256, "n_code": 128, "hidden": 256, "dynamics_hidden": 512, "output": "sigmoid"},
     "B.3.2": {"learning_rate": 3e-4, "betas": (0.9, 0.999), "motion_penalty": 1},
     "4.2": {"motion": "residual"},
-    "authors": {"filters": 64},
+    "authors": {"filters": 64, "variant": "srvp"},
     "ours": {**_OFF, "shortcut": False, "weight_decay": 0.0, "delays": False},
     "ours too": {"autoencoding_weight": 0.0, "invariance_weight": 0.0},
 }
@@ -206,12 +206,14 @@ PAPERS = {
     ("Separation", "sst-linear"): {
         **_SEPARATION,
         **_SST,
+        "authors": {"variant": "separation"},
         "C.5.2 linear": {"n_content": 256, "n_state": 256, "blocks": 3, "dynamics_hidden": 1024, "gain": 0.71},
         "C.5.3 linear": {"autoencoding_weight": 10, "invariance_weight": 45, "state_penalty": 1e-2},
     },
     ("Separation", "digits"): {
         **_SEPARATION,
         "C.4": {"conditioning": 5, "chunk": 15},
+        "authors": {"variant": "separation"},
         "C.5.2 digits": {"codec": "dcgan", "n_content": 128, "n_state": 20, "blocks": 1, "output": "sigmoid"},
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 1.41},
         "C.5.3 digits": {"learning_rate": 4e-4, "betas": (0.5, 0.99), "batch_size": 128, "max_steps": 1_250_000},
@@ -231,6 +233,7 @@ PAPERS = {
     ("Separation", "taxi"): {
         **_SEPARATION,
         "C.4": {"conditioning": 4, "chunk": 8},
+        "authors": {"variant": "separation"},
         "C.5.2 taxi": {"codec": "vgg", "n_content": 128, "n_state": 20, "blocks": 1, "skips": False},
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 0.71},
         "C.5.3 taxi": {"learning_rate": 4e-5, "betas": (0.9, 0.99), "batch_size": 100},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +16,7 @@ from ...train.torch_threads import torch_threads
 from .base import Codec, Initialization, initialization_option, scale_size
 
 ConvCodecName = Literal["dcgan", "vgg", "resnet"]
+CodecVariant = Literal["default", "srvp", "separation"]
 _MAX_STAGES = 4  # halvings of an image, from 64 × 64 to 4 × 4
 MIN_SIDE = 4  # fewest pixels per side, of inputs and of the last stage
 _N_UNPOOLED_STAGES = 2  # stages without halving if codes are maps (C.5.2)
@@ -22,6 +24,48 @@ _VGG_CONVOLUTIONS = (2, 2, 3, 3)  # convolutions per stage
 # most channels for which `DoublingConvTranspose2d` is faster than torch's transposed convolution
 _MAX_SPLIT_CHANNELS = 3
 _BLOCK_IMAGES = 32  # images per block, so that intermediate results stay in the cache
+
+
+class ConvLayout(NamedTuple):
+    """In what the variants of a convolutional codec differ; the defaults are those of `variant="default"`."""
+
+    normalize_first: bool = True
+    """Whether the first convolution of the encoder is normalized; that of VGG always is."""
+    normalize_code: bool = False
+    bound_code: bool = False
+    """Whether a hyperbolic tangent follows, so that codes lie in (−1, 1)."""
+    redundant_bias: bool = True
+    """Whether convolutions have a bias although a normalization, which removes it, follows."""
+    other_bias: bool = True
+    """Whether the layers that no normalization follows have a bias."""
+    narrow_decoder: bool = True
+    """Whether a stage of the decoder of VGG without skips halves its channels first, not last, which is faster."""
+    n_stages: int | None = None
+    """Number of stages; None is one per halving."""
+
+    def has_bias(self, normalized: bool) -> bool:
+        """Whether a layer has a bias."""
+        return self.redundant_bias if normalized else self.other_bias
+
+
+_DEFAULT = ConvLayout()
+# Denton and Fergus's networks as in the authors' programs of chapters 4 and 5, which the text does not describe fully.
+# The biases before a normalization in that of chapter 5 are left out, because they change nothing.
+_SRVP = ConvLayout(
+    normalize_first=False,
+    normalize_code=True,
+    bound_code=True,
+    redundant_bias=False,
+    other_bias=False,
+    narrow_decoder=False,
+)
+_SEPARATION = _SRVP._replace(bound_code=False, other_bias=True)
+_LAYOUTS: dict[tuple[str, CodecVariant], ConvLayout] = {
+    ("dcgan", "srvp"): _SRVP,
+    ("vgg", "srvp"): _SRVP._replace(normalize_first=True),
+    ("dcgan", "separation"): _SEPARATION._replace(normalize_code=False),
+    ("vgg", "separation"): _SEPARATION._replace(normalize_first=True, n_stages=_MAX_STAGES),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,17 +90,31 @@ class ConvCodec(Codec):
 
     def encoder(self, frame: tuple[int, ...], n_code: int) -> ConvEncoder:
         """Build the encoder, which returns codes and the feature maps of its stages."""
-        plan = DownsamplingPlan(*frame[1:], maps=self.maps)
-        return ConvEncoder(self._kind, frame[0], plan, n_code, filters=self.filters, maps=self.maps)
+        plan, layout = self._plan(frame), self._layout()
+        return ConvEncoder(self._kind, frame[0], plan, n_code, filters=self.filters, maps=self.maps, layout=layout)
 
     def decoder(self, frame: tuple[int, ...], n_code: int, *, n_content: int, use_sigmoid: bool) -> ConvDecoder:
         """Build the decoder; without a content there are no skips, because they belong to it."""
-        plan, skips = DownsamplingPlan(*frame[1:], maps=self.maps), self.skips and n_content > 0
-        return ConvDecoder(self._kind, frame[0], plan, n_code, filters=self.filters, maps=self.maps, skips=skips)
+        return ConvDecoder(
+            self._kind,
+            frame[0],
+            self._plan(frame),
+            n_code,
+            filters=self.filters,
+            maps=self.maps,
+            skips=self.skips and n_content > 0,
+            layout=self._layout(),
+        )
 
     def scale_widths(self, factor: float) -> Self:
         """A copy with the number of filters multiplied by `factor`."""
         return replace(self, filters=scale_size(self.filters, factor))
+
+    def _layout(self) -> ConvLayout:
+        return _DEFAULT
+
+    def _plan(self, frame: tuple[int, ...]) -> DownsamplingPlan:
+        return DownsamplingPlan(*frame[1:], maps=self.maps, n_stages=self._layout().n_stages)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +131,11 @@ class DCGAN(ConvCodec):
         Whether codes are feature maps, moved by convolutions, instead of vectors (C.6.2); for `Separation` only.
     initialization : {"torch", "thesis"}
         Initialization of the weights: torch's default, or normal with standard deviation 0.02.
+    variant : {"default", "srvp", "separation"}
+        "srvp" and "separation" are the networks of Denton and Fergus ("Stochastic video generation with a learned
+        prior", 2018) as in the authors' programs of chapters 4 and 5, which presets use: the encoder's first stage is
+        not normalized, and convolutions before a normalization have no bias. With "srvp" codes are normalized and
+        bounded by a hyperbolic tangent, and no layer has a bias.
 
     Examples
     --------
@@ -83,6 +146,15 @@ class DCGAN(ConvCodec):
 
     word: ClassVar[str] = "dcgan"
     _kind: ClassVar[ConvCodecName] = "dcgan"
+
+    variant: CodecVariant = "default"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        options.check_fields(self, variant=_variant_option())
+
+    def _layout(self) -> ConvLayout:
+        return _LAYOUTS.get((self._kind, self.variant), _DEFAULT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +171,25 @@ class VGG(ConvCodec):
         Whether codes are feature maps, moved by convolutions, instead of vectors (C.6.2); for `Separation` only.
     initialization : {"torch", "thesis"}
         Initialization of the weights: torch's default, or normal with standard deviation 0.02.
+    variant : {"default", "srvp", "separation"}
+        "srvp" and "separation" are the networks of Denton and Fergus ("Stochastic video generation with a learned
+        prior", 2018) as in the authors' programs of chapters 4 and 5, which presets use: codes are normalized, the
+        decoder without skips is wider, and convolutions before a normalization have no bias. With "srvp" a hyperbolic
+        tangent bounds the codes, and no layer has a bias. With "separation" there are four stages even for images of
+        less than 64 pixels, which are halved less often.
     """
 
     word: ClassVar[str] = "vgg"
     _kind: ClassVar[ConvCodecName] = "vgg"
+
+    variant: CodecVariant = "default"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        options.check_fields(self, variant=_variant_option())
+
+    def _layout(self) -> ConvLayout:
+        return _LAYOUTS.get((self._kind, self.variant), _DEFAULT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,13 +212,21 @@ class ResNet(ConvCodec):
     _kind: ClassVar[ConvCodecName] = "resnet"
 
 
-class DownsamplingPlan:
-    """The halvings of an image: number of stages, and the padding that makes every half a whole number."""
+def _variant_option() -> options.Option[Any]:
+    return options.choice("default", "srvp", "separation")
 
-    def __init__(self, height: int, width: int, *, maps: bool) -> None:
+
+class DownsamplingPlan:
+    """The halvings of an image: number of stages, and the padding that makes every half a whole number.
+
+    With `n_stages`, those beyond the number of halvings do not halve.
+    """
+
+    def __init__(self, height: int, width: int, *, maps: bool, n_stages: int | None = None) -> None:
         side = min(height, width)
-        self.n_stages = max(1, min(_MAX_STAGES, side.bit_length() - MIN_SIDE.bit_length()))
-        self.n_halvings = max(1, self.n_stages - _N_UNPOOLED_STAGES) if maps else self.n_stages
+        n_halvings = max(1, min(_MAX_STAGES, side.bit_length() - MIN_SIDE.bit_length()))
+        self.n_stages = n_halvings if n_stages is None else n_stages
+        self.n_halvings = max(1, n_halvings - _N_UNPOOLED_STAGES) if maps else n_halvings
         unit = 2**self.n_halvings
         self.size, self.padded_size = (height, width), tuple(-(-length // unit) * unit for length in (height, width))
         self.code_size = tuple(length // unit for length in self.padded_size)
@@ -158,18 +253,23 @@ class ConvEncoder(nn.Module):
         *,
         filters: int,
         maps: bool = False,
+        layout: ConvLayout = _DEFAULT,
     ) -> None:
         super().__init__()
         self.shape, self.kind, self.maps = shape, kind, maps
         widths = [filters * 2**stage for stage in range(shape.n_stages)]
         self.stages = nn.ModuleList(
-            _encoder_stage(kind, before, after, stage, halve=stage < shape.n_halvings)
+            _encoder_stage(kind, before, after, stage, halve=stage < shape.n_halvings, layout=layout)
             for stage, (before, after) in enumerate(zip([n_channels, *widths], widths, strict=False))
         )
+        self.code_layer: nn.Conv2d | nn.Linear
+        bias = layout.has_bias(layout.normalize_code)
         if maps:
-            self.code_layer: nn.Conv2d | nn.Linear = nn.Conv2d(widths[-1], n_code, 3, padding=1)
-        else:
-            self.code_layer = nn.Linear(widths[-1] * shape.code_size[0] * shape.code_size[1], n_code)
+            self.code_layer = nn.Conv2d(widths[-1], n_code, 3, padding=1, bias=bias)
+        else:  # a convolution of all that is left of the image
+            self.code_layer = nn.Linear(widths[-1] * shape.code_size[0] * shape.code_size[1], n_code, bias=bias)
+        self.code_norm = CodeNorm(n_code) if layout.normalize_code else nn.Identity()
+        self.code_activation = nn.Tanh() if layout.bound_code else nn.Identity()
 
     def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Codes, and the feature maps of the stages for skips."""
@@ -181,7 +281,7 @@ class ConvEncoder(nn.Module):
             stage_maps.append(x)
             if self.kind == "vgg" and stage < self.shape.n_halvings:
                 x = F.max_pool2d(x, 2)
-        return self._project_code(x), stage_maps
+        return self.code_activation(self.code_norm(self._project_code(x))), stage_maps
 
     def _project_code(self, x: Tensor) -> Tensor:
         if self.maps or not _is_channels_last(x):
@@ -206,15 +306,17 @@ class ConvDecoder(nn.Module):
         filters: int,
         maps: bool = False,
         skips: bool = False,
+        layout: ConvLayout = _DEFAULT,
     ) -> None:
         super().__init__()
         self.shape, self.kind, self.maps, self.skips = shape, kind, maps, skips
         widths = [filters * 2**stage for stage in range(shape.n_stages)]
         self.code_layer: nn.Conv2d | nn.Linear
+        bias = layout.has_bias(normalized=True)
         if maps:
-            self.code_layer = nn.Conv2d(n_code, widths[-1], 3, padding=1)
-        else:
-            self.code_layer = nn.Linear(n_code, widths[-1] * shape.code_size[0] * shape.code_size[1])
+            self.code_layer = nn.Conv2d(n_code, widths[-1], 3, padding=1, bias=bias)
+        else:  # a transposed convolution of one pixel
+            self.code_layer = nn.Linear(n_code, widths[-1] * shape.code_size[0] * shape.code_size[1], bias=bias)
         self.code_activation = nn.Sequential(nn.BatchNorm2d(widths[-1]), nn.LeakyReLU(0.2, inplace=True))
         ends = [n_channels, *widths[:-1]]
         self.stages = nn.ModuleList(
@@ -223,8 +325,10 @@ class ConvDecoder(nn.Module):
                 widths[stage] * (2 if skips else 1),
                 ends[stage],
                 stage,
+                middle=widths[stage] if skips or not layout.narrow_decoder else max(1, widths[stage] // 2),
                 double=stage < shape.n_halvings,
                 last=stage == 0,
+                layout=layout,
             )
             for stage in reversed(range(shape.n_stages))
         )
@@ -260,13 +364,15 @@ class ConvDecoder(nn.Module):
     def _project_code(self, code: Tensor) -> Tensor:
         height, width = self.shape.code_size
         weight, bias = self.code_layer.weight, self.code_layer.bias
-        assert bias is not None
         if not uses_channels_last(code.dtype):
             return F.linear(code, weight, bias).reshape(len(code), -1, height, width)
-        weight, bias = (
-            one.reshape(-1, height * width, *one.shape[1:]).transpose(0, 1).flatten(0, 1) for one in (weight, bias)
+        pixelwise_weight, pixelwise_bias = (
+            None if one is None else one.reshape(-1, height * width, *one.shape[1:]).transpose(0, 1).flatten(0, 1)
+            for one in (weight, bias)
         )
-        return F.linear(code, weight, bias).reshape(len(code), height, width, -1).permute(0, 3, 1, 2)
+        assert pixelwise_weight is not None
+        maps = F.linear(code, pixelwise_weight, pixelwise_bias)
+        return maps.reshape(len(code), height, width, -1).permute(0, 3, 1, 2)
 
 
 def _pad_block(rows: Tensor) -> Tensor:
@@ -290,6 +396,20 @@ def to_channels_last(x: Tensor) -> Tensor:
 
 def _is_channels_last(x: Tensor) -> bool:
     return uses_channels_last(x.dtype) and x.is_contiguous(memory_format=torch.channels_last)
+
+
+class CodeNorm(nn.BatchNorm2d):
+    """Batch normalization of codes, vectors or maps; a single vector is normalized by the running moments."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalized codes."""
+        maps = input if input.ndim == 4 else input[..., None, None]
+        if self.training and maps.numel() == maps.shape[1]:
+            moments = self.running_mean, self.running_var
+            normalized = F.batch_norm(maps, *moments, self.weight, self.bias, eps=self.eps)
+        else:
+            normalized = super().forward(maps)
+        return normalized.reshape(input.shape)
 
 
 class ChannelsLastConv2d(nn.Conv2d):
@@ -318,8 +438,8 @@ class DoublingConvTranspose2d(nn.ConvTranspose2d):
     those of `nn.ConvTranspose2d`.
     """
 
-    def __init__(self, before: int, after: int) -> None:
-        super().__init__(before, after, 4, 2, 1)
+    def __init__(self, before: int, after: int, *, bias: bool = True) -> None:
+        super().__init__(before, after, 4, 2, 1, bias=bias)
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         """Images of twice the size."""
@@ -338,16 +458,17 @@ class DoublingConvTranspose2d(nn.ConvTranspose2d):
         """
         return self.weight.reshape(self.in_channels, self.out_channels, 2, 2, 2, 2).permute(0, 2, 4, 3, 5, 1)
 
-    def _repeated_bias(self) -> Tensor:
-        assert self.bias is not None
-        return self.bias.repeat(4)
+    def _repeated_bias(self) -> Tensor | None:
+        return None if self.bias is None else self.bias.repeat(4)
 
     def _forward_by_matmul(self, x: Tensor) -> Tensor:
         """Use matrix products in double precision, where torch's convolutions are slow."""
         (n, before, height, width), after = x.shape, self.out_channels
         maps = self._pixel_kernels().reshape(before, 4, 4 * after).unbind(1)
         rows = x.permute(0, 2, 3, 1).reshape(-1, before)
-        four = self._repeated_bias().expand(n, height + 1, width + 1, -1).clone()
+        bias = self._repeated_bias()
+        four = rows.new_zeros(4 * after) if bias is None else bias
+        four = four.expand(n, height + 1, width + 1, -1).clone()
         for (i, j), weight in zip(((0, 0), (0, 1), (1, 0), (1, 1)), maps, strict=True):
             four[:, i : i + height, j : j + width] += (rows @ weight).reshape(n, height, width, -1)
         return _interleave_pixels(four).permute(0, 3, 1, 2)
@@ -360,35 +481,49 @@ def _interleave_pixels(four: Tensor) -> Tensor:
     return pairs.reshape(n, 2 * height, 2 * width, -1)[:, 1:-1, 1:-1]
 
 
-def _conv_block(before: int, after: int, stride: int = 1) -> nn.Sequential:
-    size = 4 if stride == 2 else 3
-    return nn.Sequential(
-        ChannelsLastConv2d(before, after, size, stride, 1), nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True)
-    )
+def _conv_block(
+    before: int, after: int, stride: int = 1, *, layout: ConvLayout, normalize: bool = True
+) -> nn.Sequential:
+    conv = ChannelsLastConv2d(before, after, 4 if stride == 2 else 3, stride, 1, bias=layout.has_bias(normalize))
+    norm = [nn.BatchNorm2d(after)] if normalize else []
+    return nn.Sequential(conv, *norm, nn.LeakyReLU(0.2, inplace=True))
 
 
-def _encoder_stage(kind: ConvCodecName, before: int, after: int, stage: int, *, halve: bool) -> nn.Module:
+def _encoder_stage(
+    kind: ConvCodecName, before: int, after: int, stage: int, *, halve: bool, layout: ConvLayout
+) -> nn.Module:
     if kind == "dcgan":
-        return _conv_block(before, after, 2 if halve else 1)
+        normalize = stage > 0 or layout.normalize_first
+        return _conv_block(before, after, 2 if halve else 1, layout=layout, normalize=normalize)
     if kind == "resnet":
         return nn.Sequential(
             ConvResidualBlock(before, after, halve=halve), ConvResidualBlock(after, after, halve=False)
         )
-    inner = [_conv_block(before, after), *(_conv_block(after, after) for _ in range(_VGG_CONVOLUTIONS[stage] - 1))]
-    return nn.Sequential(*inner)  # pooled by `ConvEncoder`, after the skip
+    widths = [before, *[after] * _VGG_CONVOLUTIONS[stage]]
+    return nn.Sequential(*(_conv_block(*pair, layout=layout) for pair in pairwise(widths)))  # pooled after the skip
 
 
-def _decoder_stage(kind: ConvCodecName, before: int, after: int, stage: int, *, double: bool, last: bool) -> nn.Module:
+def _decoder_stage(
+    kind: ConvCodecName,
+    before: int,
+    after: int,
+    stage: int,
+    *,
+    middle: int,
+    double: bool,
+    last: bool,
+    layout: ConvLayout,
+) -> nn.Module:
+    bias = layout.has_bias(not last)
     if kind == "vgg":
-        middle = max(1, before // 2)
-        inner = [
-            _conv_block(before, middle),
-            *(_conv_block(middle, middle) for _ in range(_VGG_CONVOLUTIONS[stage] - 2)),
-        ]
+        widths = [before, *[middle] * (_VGG_CONVOLUTIONS[stage] - 1)]
+        inner = [_conv_block(*pair, layout=layout) for pair in pairwise(widths)]
         if not last:
-            return nn.Sequential(*inner, *_conv_block(middle, after))
-        return nn.Sequential(*inner, nn.Conv2d(middle, after, 3, 1, 1))
-    layer: nn.Module = DoublingConvTranspose2d(before, after) if double else nn.Conv2d(before, after, 3, 1, 1)
+            return nn.Sequential(*inner, *_conv_block(middle, after, layout=layout))
+        return nn.Sequential(*inner, nn.Conv2d(middle, after, 3, 1, 1, bias=bias))
+    layer: nn.Module = (
+        DoublingConvTranspose2d(before, after, bias=bias) if double else nn.Conv2d(before, after, 3, 1, 1, bias=bias)
+    )
     return layer if last else nn.Sequential(layer, nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True))
 
 

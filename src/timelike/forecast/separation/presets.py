@@ -55,7 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "sst-linear": _SST
     | {
-        "codec": VGG(filters=64, skips=True, initialization="thesis"),
+        "codec": VGG(filters=64, skips=True, initialization="thesis", variant="separation"),
         "n_content": 256,
         "n_state": 256,
         "dynamics": StateDynamics(solver="residual", blocks=3, hidden=1024, gain=0.71),
@@ -65,7 +65,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "digits": _DIGITS
     | {
-        "codec": DCGAN(filters=64, initialization="thesis"),
+        "codec": DCGAN(filters=64, initialization="thesis", variant="separation"),
         "n_state": 20,
         "dynamics": StateDynamics(solver="residual", blocks=1, hidden=512, gain=1.41),
         "loss": SeparationLoss(
@@ -94,7 +94,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     | {
         "conditioning": 4,
         "chunk": 8,
-        "codec": VGG(filters=64, initialization="thesis"),
+        "codec": VGG(filters=64, initialization="thesis", variant="separation"),
         "n_state": 20,
         "dynamics": StateDynamics(solver="residual", blocks=1, hidden=512, gain=0.71),
         "loss": SeparationLoss(

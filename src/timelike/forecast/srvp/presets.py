@@ -30,7 +30,7 @@ def _inference(n_content_frames: int) -> Inference:
 
 
 _DIGITS: dict[str, Any] = _THESIS | {
-    "codec": DCGAN(filters=64, initialization="thesis"),
+    "codec": DCGAN(filters=64, initialization="thesis", variant="srvp"),
     "conditioning": 5,
     "chunk": 15,
     "inference": _inference(5),
@@ -41,7 +41,7 @@ _DIGITS: dict[str, Any] = _THESIS | {
     "beta": 2.0,
 }
 _VIDEO: dict[str, Any] = _THESIS | {
-    "codec": VGG(filters=64, skips=True, initialization="thesis"),
+    "codec": VGG(filters=64, skips=True, initialization="thesis", variant="srvp"),
     "n_state": 50,
     "n_random": 50,
 }
