@@ -86,7 +86,7 @@ TOPICS = {
     "separation": Topic(
         "Separation of variables",
         "Forecasts of physical fields, beside the thesis and cheap rivals.",
-        ("separation_waves100", "separation_waves64", "separation_sst", "separation_heat"),
+        ("separation_waves100", "separation_waves64", "separation_sst", "separation_heat", "separation_content"),
     ),
     "srvp": Topic(
         "SRVP",

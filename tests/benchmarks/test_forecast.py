@@ -14,7 +14,17 @@ from benchmarks.accuracy import (
 )
 from benchmarks.papers import command
 from benchmarks.papers.results import Trial
-from benchmarks.papers.separation import data, heat, methods, sst, sst_data, sst_methods, waves100
+from benchmarks.papers.separation import (
+    content,
+    content_scenes,
+    data,
+    heat,
+    methods,
+    sst,
+    sst_data,
+    sst_methods,
+    waves100,
+)
 
 import timelike as tl
 from timelike import forecast as fc
@@ -32,6 +42,58 @@ def rows_of(found):
     """Made-up rows by their keys, with what a program adds."""
     known = {"seconds": 1.0, "machine": "a machine", "date": "2026-01-01", "version": "0", "commit": "0"}
     return {str(place): known | row for place, row in enumerate(found)}
+
+
+# --- content
+
+
+def test_the_true_swap_of_waves_is_one_wave_at_the_time_of_the_clip_before():
+    scene = content_scenes.Scene(trained=2, horizon=4, few=1, many=1)
+    frames = np.arange(3 * 20).reshape(3, 20, 1).astype(np.float32)
+    clips = content_scenes.wave_clips(frames, np.array([0, 7, 3]), scene)
+    for i, (own, other) in enumerate([(0, 3), (7, 0), (3, 7)]):
+        np.testing.assert_array_equal(clips.past[i], frames[i, own : own + 5])
+        np.testing.assert_array_equal(clips.truth[i], frames[i, own + 5 : own + 9])
+        np.testing.assert_array_equal(clips.swaps[0, i], frames[i, other + 5 : other + 9])
+
+
+def test_unseen_waves_are_faster_than_those_of_the_training():
+    made = content_scenes.problem(Path("none"), "waves", "few", 0, 3)
+    assert made.train.shape == (20, 85, 100)
+    assert {name: clips.truth.shape for name, clips in made.asked.items()} == dict.fromkeys(
+        content_scenes.APPEARANCES, (3, 60, 100)
+    )
+
+
+@pytest.mark.parametrize(("known", "verdict"), [(1.0, "latter stands"), (2.0, "latter does not stand")])
+def test_the_hypothesis_about_the_content_is_judged_where_it_says_something(known, verdict):
+    def row(kind, code, error, longer):
+        errors = {
+            "within": [error, 0, 9],
+            "after": [longer, 0, 9],
+            "swap within": [1.0, 0, 9],
+            "swap after": [1.0, 0, 9],
+        }
+        return {"dataset": "waves, few", "method": f"{kind}, {code} code", "seed": 0, "seen": errors, "unseen": errors}
+
+    found = [row("with w", "small", 0.1, 0.1), row("without w", "small", 0.1, 0.2)]
+    found += [row("with w", "large", 0.1, 0.1), row("without w", "large", 0.1 * known, 0.1)]
+    program = content.Content.of_rows(rows_of(found))
+    assert f"is 2.00 times that with it, and {known:.2f} times" in program.headline()
+    assert verdict in program.headline()
+    assert "| waves, few, small code | 2.00 | 2.00 |" in program.body()
+
+
+def test_pictures_of_swaps_are_kept_in_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    truth, swaps = rng.random((5, 10, 1, 32, 32)), rng.random((2, 5, 10, 1, 32, 32))
+    clips = content_scenes.Clips(truth[:, :5], truth, swaps)
+    frames = content.decode_picture(content.encode_picture(clips, swaps[1]))
+    np.testing.assert_allclose(frames[0, 0, 1] / 255, truth[1, 3, 0], atol=0.003)
+    np.testing.assert_allclose(frames[0, 1, 1] / 255, truth[0, 3, 0], atol=0.003)
+    np.testing.assert_array_equal(frames[:, 2], frames[:, 3])  # of two truths the nearer one
+    content.draw_swaps(np.where(truth[:3, :4, None, 0] > 0.9, frames, 0), tmp_path)  # mostly black, as digits are
+    assert 0 < (tmp_path / content.FIGURE).stat().st_size < 150_000
 
 
 # --- waves

@@ -179,7 +179,7 @@ def test_a_forecaster_keeps_its_budget_with_all_that_it_does(kind, lasts, tickin
     monkeypatch.setattr(
         latent_forecaster, "warn_if_no_better", ticking.passes(3.0, latent_forecaster.warn_if_no_better)
     )
-    monkeypatch.setattr(estimator, "is_reencoding_better", ticking.passes(4.0, estimator.is_reencoding_better))
+    monkeypatch.setattr(estimator, "is_reencoding_better", ticking.passes(6.5, estimator.is_reencoding_better))
     settling = chunks.ChunkObjective.statistics_batches
 
     def settled(self, share):

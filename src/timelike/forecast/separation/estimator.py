@@ -37,7 +37,7 @@ from .rollout import Rollout, is_reencoding_better
 
 # steps of the default chunk, over which the gain of a block is not reduced
 _DEFAULT_CHUNK_STEPS = 24
-_REENCODING_TEST_STEPS = 4.0  # cost of comparing forecasts with and without reencoding, in steps
+_REENCODING_TEST_STEPS = 6.5  # most cost of comparing forecasts with and without reencoding, in steps
 _BLOCK_NUMBERS = 1 << 22  # numbers in the pasts that are encoded together
 
 
@@ -75,7 +75,8 @@ class Separation(LatentForecaster):
     reencode : bool or None
         Whether to infer the state anew from the last forecast frames each time it has evolved as far as in training:
         longer forecasts may leave the region in which the equation was learned. None chooses the better alternative on
-        up to 64 training windows, and True if sequences are too short to compare.
+        up to 64 training windows, and True if sequences are too short to compare, or if forecasts of ten times the
+        trained length otherwise come to rest or explode.
     offset : bool
         Whether the state represents the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
