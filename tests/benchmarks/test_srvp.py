@@ -488,8 +488,7 @@ def test_both_forms_of_srvp_have_targets_and_are_no_rivals_of_each_other():
 
 
 def test_srvp_is_the_thesis_s_form_and_what_is_not_says_so():
-    assert "codec" not in methods.TRAINED["SRVP"][1]
-    assert tl.SRVP().codec == "auto"
+    assert methods.TRAINED["SRVP"][1]["codec"] == "dcgan"
     assert methods.TRAINED["SRVP, sprites"][1] == methods.TRAINED["SRVP"][1] | {"codec": "sprites"}
     options = {name: given for name, (kind, given) in methods.TRAINED.items() if kind == "SRVP"}
     for name, given in options.items():

@@ -23,7 +23,7 @@ _SRVP = {
     "B.3.2": {"learning_rate": 3e-4, "betas": (0.9, 0.999), "motion_penalty": 1},
     "4.2": {"motion": "residual"},
     "authors": {"filters": 64, "variant": "srvp"},
-    "ours": {**_OFF, "shortcut": False, "weight_decay": 0.0, "delays": False},
+    "ours": {**_OFF, "shortcut": False, "weight_decay": 0.0, "delays": False, "reencode": False},
     "ours too": {"autoencoding_weight": 0.0, "invariance_weight": 0.0},
 }
 _SRVP_DIGITS = {

@@ -327,8 +327,8 @@ def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():
     torch.testing.assert_close(first.running_mean, torch.stack(means).mean(0))
 
 
-@pytest.mark.parametrize(("observed", "expected"), [(1.0, [0.8]), (None, [0.4, 0.8])])
-def test_statistics_take_four_fifths_of_the_time_left_and_half_of_it_where_a_deviation_comes_after_them(
+@pytest.mark.parametrize(("observed", "expected"), [(1.0, [0.7]), (None, [0.35, 0.7])])
+def test_statistics_take_seven_tenths_of_the_time_left_and_half_of_it_where_a_deviation_comes_after_them(
     observed, expected, monkeypatch
 ):
     X = np.random.default_rng(0).random((4, 9, 1, 8, 8))
@@ -431,3 +431,16 @@ def test_content_is_made_of_no_more_frames_than_a_chunk_has():
         assert drawn["chosen"].shape == (50, expected)
         assert {len(set(row)) for row in drawn["chosen"].tolist()} == {expected}  # each frame once
         assert set(drawn["chosen"].ravel().tolist()) == set(drawn["skip"].tolist()) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("kind", [codecs.MLP, codecs.DCGAN, codecs.VGG, codecs.ResNet])
+def test_a_new_decoder_with_a_sigmoid_begins_near_the_mean_frame(kind):
+    """The mean over random codes; biases of zero would give 0.5. The thesis's initialization begins there."""
+    X = np.full((3, 8, 1, 16, 16), 0.05)
+    X[:, :, :, 3, 3] = 0.2
+    means = []
+    for initialization in ("torch", "thesis"):
+        model = tl.Separation(codec=kind(initialization=initialization), max_steps=1, random_state=0)
+        means.append(float(model.fit(X).predict(X[:, :5], 3).mean.mean()))
+    assert means[0] == pytest.approx(0.05, abs=0.05)
+    assert means[1] == pytest.approx(0.5, abs=0.2)

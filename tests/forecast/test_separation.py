@@ -1,7 +1,6 @@
 """Separation: forecasts, states, codes and swaps, beside loops over its parts and problems whose solution is known."""
 
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from sklearn.base import clone
 import timelike as tl
 from latent_options import separation, separation_network
 from naive import separation as naive
+from timelike.forecast import reencoding
 from timelike.forecast.separation import estimator, rollout
 from timelike.sequences import generate
 from timelike.train.double_precision import double_precision_copy
@@ -289,19 +289,20 @@ def test_renewing_is_judged_beyond_the_trained_length_and_up_to_twice_that(beyon
     X = np.arange(40.0)[None, :, None] * np.ones((2, 1, 2))
     model, horizons = tiny(chunk=8).fit(X), []
 
-    def predict(past, horizon, **more):
+    def predict(past, request):
+        horizon = request.horizon
         horizons.append(horizon)
         off = np.where(
             np.arange(1, horizon + 1) > 5, beyond[0 if model.reencode_ else 1], float(model.reencode_ is expected)
         )
-        return SimpleNamespace(mean=(past.lengths[:, None] + np.arange(horizon) + off)[..., None] * np.ones(2))
+        return (past.lengths[:, None] + np.arange(horizon) + off)[..., None] * np.ones(2), None
 
-    monkeypatch.setattr(model, "predict", predict)
-    assert rollout.is_reencoding_better(model, tl.Sequences(X)) is expected
+    monkeypatch.setattr(model, "_predict_frames", predict)
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X)) is expected
     assert horizons == [10, 10]  # 8 − 3 steps were trained
-    assert rollout.is_reencoding_better(model, tl.Sequences(X[:, :9])) is expected
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X[:, :9])) is expected
     assert horizons[2:] == [6, 6]
-    assert rollout.is_reencoding_better(model, tl.Sequences(X[:, :8]))  # too short to tell
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X[:, :8]))  # too short to tell
     assert len(horizons) == 4
 
 
@@ -320,18 +321,16 @@ def test_a_lower_error_of_forecasts_that_come_to_rest_does_not_count(error, move
     X = np.where(np.arange(40) % 2, 1.0, 0.0)[None, :, None] * np.ones((3, 1, 2))
     model, horizons = tiny(chunk=8).fit(X), []
 
-    def predict(past, horizon, **more):
-        truth = np.stack([X[0, np.arange(t, t + horizon) % 40] for t in past.lengths])
-        return SimpleNamespace(mean=truth + np.sqrt(error if model.reencode_ else 1.0))
+    def predict(past, request):
+        if request.horizon > 10:
+            horizons.append(request.horizon)
+            steps = np.arange(request.horizon) % 2 * np.sqrt(moved[model.reencode_])
+            return None, (steps[None, :, None] * np.ones((len(past), 1, 2)))[None]
+        truth = np.stack([X[0, np.arange(t, t + request.horizon) % 40] for t in past.lengths])
+        return truth + np.sqrt(error if model.reencode_ else 1.0), None
 
-    def long(contents, dynamics, request):
-        horizons.append(request.horizon)
-        steps = np.arange(request.horizon) % 2 * np.sqrt(moved[model.reencode_])
-        return steps[None, :, None] * np.ones((len(dynamics), 1, 2))
-
-    monkeypatch.setattr(model, "predict", predict)
-    monkeypatch.setattr(model, "_forecast_blocks", long)
-    assert rollout.is_reencoding_better(model, tl.Sequences(X)) is expected
+    monkeypatch.setattr(model, "_predict_frames", predict)
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X)) is expected
     assert not model.reencode_
     assert horizons == ([] if error > 2 else [50, 50])  # ten times the five trained steps
 
@@ -361,15 +360,15 @@ def test_forecasts_of_ten_times_the_trained_length_keep_moving():
 def test_a_way_whose_forecasts_blow_up_is_the_worse_one(wild, expected, monkeypatch):
     X = fields("plain", length=20)
     model = tiny(chunk=8).fit(X)
-    predict = model.predict
+    predict = model._predict_frames
 
-    def maybe(*given, **more):
+    def maybe(*given):
         if model.reencode_ in wild:
             raise ArithmeticError("the learned equation has blown up")
-        return predict(*given, **more)
+        return predict(*given)
 
-    monkeypatch.setattr(model, "predict", maybe)
-    assert rollout.is_reencoding_better(model, tl.Sequences(X)) is expected
+    monkeypatch.setattr(model, "_predict_frames", maybe)
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X)) is expected
 
 
 def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
@@ -389,12 +388,16 @@ def test_whether_to_renew_is_tried_on_64_windows_at_most(n_windows, monkeypatch)
     """A sequence has as many windows as steps after the first three; both ways are tried on the same ones."""
     X = fields("plain", n=1, length=3 + n_windows)
     model, tried = tiny(chunk=8, reencode=False).fit(X), []
-    predict = model.predict
-    monkeypatch.setattr(
-        model, "predict", lambda past, *given, **more: tried.append(past) or predict(past, *given, **more)
-    )
-    rollout.is_reencoding_better(model, tl.Sequences(X))
-    assert len(tried) == 2  # long forecasts of a few of them are not asked of `predict`
+    predict = model._predict_frames
+
+    def record(past, request):
+        if request.horizon <= 10:  # not the long forecasts of a few of them
+            tried.append(past)
+        return predict(past, request)
+
+    monkeypatch.setattr(model, "_predict_frames", record)
+    reencoding.is_reencoding_better(model, tl.Sequences(X))
+    assert len(tried) == 2
     assert len(tried[0]) == n_windows if n_windows <= 64 else 48 <= len(tried[0]) <= 64
     np.testing.assert_array_equal(tried[0].values, tried[1].values)
 

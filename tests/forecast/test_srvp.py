@@ -10,10 +10,15 @@ from scipy.stats import norm
 import timelike as tl
 from latent_options import srvp, srvp_network
 from naive import srvp as naive
+from timelike.forecast import Experimental, Inference
 from timelike.forecast.codecs.base import Content
 from timelike.forecast.srvp.objective import compute_bound
 from timelike.train.double_precision import double_precision_copy
-from toys import SRVP as SMALL
+from toys import SRVP
+
+SMALL = SRVP | {
+    "reencode": False
+}  # of long forecasts, see `test_states_of_long_forecasts_are_those_of_their_own_frames`
 
 
 @pytest.fixture(scope="module")
@@ -440,3 +445,32 @@ def test_images_weigh_the_divergences_of_z_more_and_have_shorter_chunks(frame, w
     objective = model._make_chunk_objective(model.chunk_, model._pack_frames(tl.Sequences(X)), None, None)
     assert (objective.beta, model.chunk_) == (weight, chunk)
     assert tl.SRVP(beta=3.0)._divergence_weight() == 3.0
+
+
+@pytest.mark.parametrize(("pictures", "frames_per_step"), [(False, 1), (True, 1), (False, 2)])
+def test_states_of_long_forecasts_are_those_of_their_own_frames(swings, clips, monkeypatch, pictures, frames_per_step):
+    """Without noise the frames after the trained length continue those before it, with the content of the past."""
+    from timelike.forecast.srvp import rollout
+
+    how = {"codec": "dcgan"} if pictures else {"substeps": 2}
+    options = SMALL | how | {"conditioning": 3, "n_content_frames": 3, "chunk": 7, "reencode": True}
+    model = srvp(gain=1.5, **options).fit(clips if pictures else swings)
+    quiet = rollout._sample_noise
+    monkeypatch.setattr(rollout, "_sample_noise", lambda *given: tuple(torch.zeros_like(one) for one in quiet(*given)))
+    past = (clips if pictures else swings)[:2, :3]
+    forecast = model.predict(past, 8, frames_per_step=frames_per_step).mean
+    near, far = forecast[:, : 4 * frames_per_step], forecast[:, 4 * frames_per_step :]
+    recent = near[:, frames_per_step - 1 :: frames_per_step][:, -3:]
+    again = model.swap(past, recent, 4, frames_per_step=frames_per_step).mean
+    np.testing.assert_allclose(far, again, rtol=1e-4, atol=1e-5)
+    plain = srvp(gain=1.5, **options | {"reencode": False}).fit(clips if pictures else swings)
+    assert (
+        np.abs(plain.predict(past, 8, frames_per_step=frames_per_step).mean[:, 4 * frames_per_step :] - far).max()
+        > 1e-4
+    )
+
+
+def test_states_are_not_inferred_again_with_delays_or_drift(swings):
+    for experimental in (Experimental(delays=True), Experimental(drift=0.1)):
+        with pytest.raises(ValueError, match="reencode=True infers states from forecast frames, and delays or drift"):
+            tl.SRVP(inference=Inference(reencode=True), experimental=experimental).fit(swings)

@@ -173,13 +173,13 @@ def test_a_forecaster_keeps_its_budget_with_all_that_it_does(kind, lasts, tickin
     what is compared at the end 3 steps.
     """
     from timelike.forecast import chunks, latent_forecaster
-    from timelike.forecast.separation import estimator
 
     monkeypatch.setattr(kind, "_validate_fit_input", ticking.passes(30.0, kind._validate_fit_input))
     monkeypatch.setattr(
         latent_forecaster, "warn_if_no_better", ticking.passes(3.0, latent_forecaster.warn_if_no_better)
     )
-    monkeypatch.setattr(estimator, "is_reencoding_better", ticking.passes(6.5, estimator.is_reencoding_better))
+    chooser = latent_forecaster.is_reencoding_better
+    monkeypatch.setattr(latent_forecaster, "is_reencoding_better", ticking.passes(6.5, chooser))
     settling = chunks.ChunkObjective.statistics_batches
 
     def settled(self, share):
@@ -211,7 +211,7 @@ def test_more_time_is_kept_where_statistics_are_settled_more_slowly_than_steps_a
             objective.n_statistics_passes() == 2 * 8
         )  # of 60 chunks in batches of 8: once for normalization, once for √ν
         kept.append(model._closing_steps(objective, clips))
-    assert kept == pytest.approx([16 * FORWARD_SHARE + 3, 1.6 * 16 * FORWARD_SHARE + 3])
+    assert kept == pytest.approx([16 * FORWARD_SHARE + 3 + 6.5, 1.6 * 16 * FORWARD_SHARE + 3 + 6.5])
 
 
 @pytest.mark.parametrize(("share", "left", "expected"), [(1.0, 100.0, 4), (1.0, 7.0, 3), (0.5, 8.0, 2), (1.0, -5.0, 1)])

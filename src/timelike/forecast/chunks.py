@@ -21,7 +21,7 @@ from ..train.optimizers import make_optimizer
 from .windows import thin_evenly
 
 N_STATISTICS_BATCHES = 20  # batches
-STATISTICS_TIME_SHARE = 0.8  # fraction of the remaining time; the comparison with baselines needs the rest
+STATISTICS_TIME_SHARE = 0.7  # fraction of the remaining time; comparisons of forecasts need the rest
 _MAX_VALIDATION_CHUNKS = 256  # most chunks in a validation
 
 

@@ -25,16 +25,19 @@ from .chunks import ChunkObjective, PackedFrames, step_spans
 from .codecs.auto import Auto, codec_option, is_image
 from .codecs.base import Codec
 from .codecs.convolutions import MIN_SIDE
+from .reencoding import is_reencoding_better
 from .training_errors import warn_if_no_better
 from .validation import describe_item, sample_source, warn_of_byte_images, warn_of_short_sequences
-from .windows import step_durations
+from .windows import step_durations, thin_evenly
 
 OutputActivation = Literal["auto", "linear", "sigmoid"]
 
 _N_TARGET_STEPS = 20  # default number of steps of a chunk after the conditioning ones
 _SINGLE_PRECISION_COST = 1.6  # cost of a forward pass in single precision, relative to mixed precision
 _COMPARISON_STEPS = 3.0  # cost of the comparison with persistence and the mean, in steps
+_REENCODING_TEST_STEPS = 6.5  # most cost of comparing forecasts with and without reencoding, in steps
 _RANGE_TOLERANCE = 1e-6  # rounding error of data scaled to [0, 1]
+_N_SAMPLED_FRAMES = 1000  # frames used to estimate the mean frame
 _UNEVEN_SHARE = 0.01  # deviation from the usual step, as a fraction of it, beyond which time spans are used
 
 
@@ -62,6 +65,8 @@ class LatentForecaster(Forecaster, Trained):
     )
     chunk_: int = schema.integer(1)
     """Frames per training chunk."""
+    reencode_: bool = schema.boolean()
+    """Whether states of long forecasts are inferred again from forecast frames."""
 
     _default_budget: ClassVar[DefaultBudget] = DefaultBudget(fills_time=True)
     _has_substeps: ClassVar[bool] = True
@@ -119,7 +124,16 @@ class LatentForecaster(Forecaster, Trained):
         covariates = self.cells_.covariates(sequences)
         self.known_scaler_ = None if covariates is None else ChannelScaler.from_sequences(covariates)
         self._init_network()
+        if self.uses_sigmoid_:
+            self._init_output(frames)
         return sequences
+
+    def _init_output(self, frames: Sequences) -> None:
+        """Let the decoder begin at the mean frame."""
+        some = frames.values[thin_evenly(np.arange(len(frames.values)), _N_SAMPLED_FRAMES)]
+        counts = (~np.isnan(some)).sum(axis=0)
+        mean = np.where(counts > 0, np.nansum(some, axis=0) / np.maximum(counts, 1), 0.5)  # 0.5 in masked cells
+        self._choose_codec().init_output(self.network_.decoder, torch.from_numpy(mean).float())
 
     def _to_network_frames(self, sequences: Sequences) -> Sequences:
         """Frames in the layout of the network: rows of cells, or images whose masked cells are still NaN."""
@@ -233,14 +247,20 @@ class LatentForecaster(Forecaster, Trained):
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
         assert isinstance(objective, ChunkObjective)
         mixed = self._precision() == "bf16-mixed"  # statistics are computed in single precision, which is slower
-        return (
-            _SINGLE_PRECISION_COST if mixed else 1.0
-        ) * FORWARD_SHARE * objective.n_statistics_passes() + _COMPARISON_STEPS
+        statistics = (_SINGLE_PRECISION_COST if mixed else 1.0) * FORWARD_SHARE * objective.n_statistics_passes()
+        test = _REENCODING_TEST_STEPS if self._reencode_option() is None else 0.0
+        return statistics + _COMPARISON_STEPS + test
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)
         assert isinstance(objective, ChunkObjective)
         objective.update_statistics()
+        option = self._reencode_option()
+        self.reencode_ = is_reencoding_better(self, sequences) if option is None else option
+
+    @abstractmethod
+    def _reencode_option(self) -> bool | None:
+        """Whether states of long forecasts are inferred again from forecast frames; None chooses by a comparison."""
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -290,6 +310,14 @@ class LatentForecaster(Forecaster, Trained):
                 f"values of this {type(self).__name__} lie in [0, 1], as do its forecasts: scale {name} by the same "
                 "two numbers as the training data, or fit with output='linear'"
             )
+
+    def _standardize_decoded(self, frames: torch.Tensor) -> torch.Tensor:
+        """Decoded frames as encoder inputs: standardized, as outputs of a sigmoid are not, and 0 in masked cells."""
+        if self.uses_sigmoid_:
+            mean, scale = (torch.from_numpy(np.asarray(moment, np.float64)) for moment in self.scaler_)
+            frames = (frames - mean) / scale
+        mask = self._valid_mask()
+        return frames if mask is None else torch.where(mask, frames, 0.0)
 
     def _scaler_tensors(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Mean and scale that convert standardized frames to data units."""

@@ -89,8 +89,8 @@ def _describe_problem(errors: TrainingErrors, name: str, words: str) -> str | No
     if errors.has_similar_samples():
         return (
             f"the futures sampled by {name} are alike: {over} they differ by {errors.spread:.2g} standard deviations, "
-            f"and their mean is {errors.model:.2g} from the truth; give it more time, or a lower beta, with which random "
-            "steps store more; calibrate() makes intervals wide enough"
+            f"and their mean is {errors.model:.2g} from the truth; give it more time, or a lower beta, with which "
+            "random steps store more; calibrate() makes intervals wide enough"
         )
     return None
 

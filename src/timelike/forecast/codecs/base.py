@@ -12,6 +12,7 @@ from ...models import options
 
 Initialization = Literal["torch", "thesis"]
 
+_MIN_LEVEL = 0.01  # least difference of a first output from 0 and 1, so that its gradient does not vanish
 _THESIS_STD = 0.02  # standard deviation of initial weights (C.5.2)
 
 
@@ -52,6 +53,13 @@ class Codec(ABC):
                 if module is not None:
                     init_normal(module)
 
+    def init_output(self, decoder: nn.Module, mean_frame: Tensor) -> None:  # noqa: B027
+        """Let a new decoder whose outputs pass through a sigmoid begin at the mean frame, in [0, 1].
+
+        From a gray frame, training first spends hundreds of steps on the level of the background. The thesis's
+        initialization does not do so.
+        """
+
 
 def initialization_option() -> options.Option[Any]:
     """The option of the field `initialization` of codecs."""
@@ -61,6 +69,11 @@ def initialization_option() -> options.Option[Any]:
 def scale_size(size: int, factor: float) -> int:
     """A number of units multiplied by `factor`, at least one."""
     return max(1, round(factor * size))
+
+
+def mean_logits(mean_frame: Tensor) -> Tensor:
+    """The logits of a mean frame, kept away from 0 and 1."""
+    return mean_frame.clamp(_MIN_LEVEL, 1 - _MIN_LEVEL).logit()
 
 
 def init_normal(module: nn.Module) -> nn.Module:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ...models import options
 from ...train.torch_threads import torch_threads
-from .base import Codec, Initialization, initialization_option, scale_size
+from .base import Codec, Initialization, initialization_option, mean_logits, scale_size
 
 ConvCodecName = Literal["dcgan", "vgg", "resnet"]
 CodecVariant = Literal["default", "srvp", "separation"]
@@ -105,6 +105,15 @@ class ConvCodec(Codec):
             skips=self.skips and n_content > 0,
             layout=self._layout(),
         )
+
+    def init_output(self, decoder: nn.Module, mean_frame: Tensor) -> None:
+        """Begin at the mean of each channel."""
+        assert isinstance(decoder, ConvDecoder)
+        last = decoder.stages[-1]
+        layer = last[-1] if isinstance(last, nn.Sequential) else last
+        if self.initialization == "torch" and layer.bias is not None:
+            with torch.no_grad():
+                layer.bias.copy_(mean_logits(mean_frame.mean((1, 2))))
 
     def scale_widths(self, factor: float) -> Self:
         """A copy with the number of filters multiplied by `factor`."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, Self
 
+import torch
 from torch import Tensor, nn
 
 from ...models import options
-from .base import Codec, Initialization, initialization_option, scale_size
+from .base import Codec, Initialization, initialization_option, mean_logits, scale_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,13 @@ class MLP(Codec):
         layers = self.layers if self.decoder_layers is None else self.decoder_layers
         middle = [self.decoder_hidden or self.hidden] * layers
         return MLPNetwork([n_code, *middle, frame[0]], shortcut=self.shortcut)
+
+    def init_output(self, decoder: nn.Module, mean_frame: Tensor) -> None:
+        """Begin at the mean of every number."""
+        if self.initialization == "torch":
+            assert isinstance(decoder, MLPNetwork)
+            with torch.no_grad():
+                decoder.layers[-1].bias.copy_(mean_logits(mean_frame))
 
     def scale_widths(self, factor: float) -> Self:
         """A copy with the number of units multiplied by `factor`."""

@@ -17,7 +17,7 @@ from ...models import options, schema
 from ...models.options import Option
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ...train import Objective, Trainer
+from ...train import Trainer
 from ...train.double_precision import double_precision_copy
 from ...train.torch_threads import torch_threads
 from ..base import ForecastRequest, Futures
@@ -33,11 +33,10 @@ from ..result import Forecast
 from .network import CombineRule, SeparationNetwork
 from .objective import SeparationLoss, SeparationObjective
 from .presets import PRESETS
-from .rollout import Rollout, is_reencoding_better
+from .rollout import Rollout
 
 # steps of the default chunk, over which the gain of a block is not reduced
 _DEFAULT_CHUNK_STEPS = 24
-_REENCODING_TEST_STEPS = 6.5  # most cost of comparing forecasts with and without reencoding, in steps
 _BLOCK_NUMBERS = 1 << 22  # numbers in the pasts that are encoded together
 
 
@@ -69,7 +68,7 @@ class Separation(LatentForecaster):
         How the decoder combines w and y; "multiply" needs equal sizes and suits waves.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet"} or a value of `forecast.codecs`
         The networks between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for vectors
-        and "dcgan" for images.
+        and images of up to 32 × 32 pixels, and "dcgan" for larger images.
     dynamics : str or StateDynamics
         The dynamics of the state: "residual", "gru" or another solver, or a value such as `StateDynamics(blocks=3)`.
     reencode : bool or None
@@ -240,14 +239,8 @@ class Separation(LatentForecaster):
             scaler=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 
-    def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
-        return super()._closing_steps(objective, sequences) + (_REENCODING_TEST_STEPS if self.reencode is None else 0.0)
-
-    def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
-        super()._train(objective, sequences, targets)
-        self.reencode_ = self.reencode is not False
-        if self.reencode is None:
-            self.reencode_ = is_reencoding_better(self, sequences)
+    def _reencode_option(self) -> bool | None:
+        return self.reencode
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -376,13 +369,6 @@ class Separation(LatentForecaster):
 
     def _pack_last_windows(self, past: Sequences) -> PackedFrames:
         return self._pack_double(past.crop(-self._min_past_steps()))
-
-    def _standardize_decoded(self, frames: Tensor) -> Tensor:
-        """Decoded frames as encoder inputs: outputs of a sigmoid are in data units and must be standardized."""
-        if not self.uses_sigmoid_:
-            return frames
-        mean, scale = (torch.from_numpy(np.asarray(moment, np.float64)) for moment in self.scaler_)
-        return (frames - mean) / scale
 
     def _known_tensor(self, request: ForecastRequest, rows: slice) -> Tensor | None:
         """The standardized known channels over the horizon."""

@@ -78,7 +78,7 @@ class SRVP(LatentForecaster):
     conditioning : int
         Number of past frames that the encoders read.
     chunk : int or None
-        Frames per training chunk. Default: `conditioning` + 10 for images, as in the thesis, and `conditioning` + 20 for
+        Frames per training chunk. Default: `conditioning` + 10 for images, as in the thesis, `conditioning` + 20 for
         series, or fewer if sequences are short.
     n_state, n_random, n_content : int
         Sizes of y, z and w; n_random=0 omits z, so that futures differ only by their first state, and n_content=0 omits
@@ -87,8 +87,8 @@ class SRVP(LatentForecaster):
         Size of the frame codes, and inference of states and content from them; None is `Inference()`.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"} or a value of `forecast.codecs`
         The networks between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for vectors
-        and images of up to 32 × 32 pixels, and "dcgan" for larger images. "sprites" places objects of constant appearance on a background at positions given by
-        the state: it learns faster for images of rigid objects that move.
+        and images of up to 32 × 32 pixels, and "dcgan" for larger images. "sprites" places objects of constant
+        appearance on a background at positions given by the state: for images of rigid objects that move.
     dynamics : {"residual", "perceptron", "gru"} or RandomDynamics
         The dynamics of the state, such as `RandomDynamics(substeps=2)`.
     observation_std : float or None
@@ -96,9 +96,9 @@ class SRVP(LatentForecaster):
         otherwise in standardized units. None learns it, with a minimum of 0.001. The thesis uses 1 for digits, with
         which a frame says little about the states, and a short training leaves them at the prior.
     beta : float or None
-        Weight of the divergences of z. None is 1 for series, with which the loss is the evidence lower bound, and 10 for
-        images: their pixels err together, so that the likelihood, which counts every pixel, outweighs the divergences,
-        and z would store what the steps of the state should learn. The thesis uses 1, and 2 for digits.
+        Weight of the divergences of z. None is 1 for series, with which the loss is the evidence lower bound, and 10
+        for images: their pixels err together, so that the likelihood, which counts every pixel, outweighs the
+        divergences, and z would store what the steps of the state should learn. The thesis uses 1, and 2 for digits.
     motion_penalty : float
         Weight λ of the path length of the state.
     experimental : Experimental or None
@@ -196,6 +196,11 @@ class SRVP(LatentForecaster):
                 "maps=True: the states of SRVP are vectors, use a codec with maps=False; Separation can move maps"
             )
         self._experimental().refuse_conflicts(self.n_content, self.n_random, self._random_dynamics())
+        if self._inference().reencode and self._reencode_option() is False:
+            raise ValueError(
+                "reencode=True infers states from forecast frames, and delays or drift depend on the whole past: use "
+                "reencode=False with them"
+            )
 
     def _experimental(self) -> Experimental:
         return Experimental() if self.experimental is None else self.experimental
@@ -214,10 +219,12 @@ class SRVP(LatentForecaster):
         if trainer.precision != "auto":
             return super()._precision()
         return (
-            "bf16-mixed"
-            if self._has_image_frames() and trainer.accelerator == "cpu" and has_bfloat16()
-            else "32-true"
+            "bf16-mixed" if self._has_image_frames() and trainer.accelerator == "cpu" and has_bfloat16() else "32-true"
         )
+
+    def _reencode_option(self) -> bool | None:
+        experimental = self._experimental()
+        return False if experimental.delays or experimental.drift else self._inference().reencode
 
     def _has_random_steps(self) -> bool:
         return self.n_random > 0
@@ -432,6 +439,8 @@ class SRVP(LatentForecaster):
             min(self._inference().n_content_frames, self._min_past_steps()),
             self.cells_.valid_mask.size,
             self._to_data_units,
+            self._standardize_decoded,
+            max(self.conditioning, self.chunk_ - self.conditioning) if self.reencode_ else None,
         )
 
     def _double_frames(self, sequences: Sequences) -> Tensor:

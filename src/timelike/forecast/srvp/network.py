@@ -38,12 +38,17 @@ class Inference:
     n_content_frames : int
         Number of frames that determine the content: random frames of the chunk in training, the last ones of the past
         in forecasts.
+    reencode : bool or None
+        Whether forecasts infer the state again from their own last frames each time it has evolved as far as in
+        training: far beyond that, states leave the region that the decoder knows, and frames fade. None chooses as
+        `Separation(reencode=None)` does; the thesis does not do it.
     """
 
     n_code: int = 64
     hidden: int = 128
     shortcut: bool = True
     n_content_frames: int = 5
+    reencode: bool | None = None
 
     def __post_init__(self) -> None:
         options.check_fields(
@@ -52,6 +57,7 @@ class Inference:
             hidden=options.width(1),
             shortcut=options.boolean(),
             n_content_frames=options.width(1),
+            reencode=options.nullable(options.boolean()),
         )
 
     def scale_widths(self, factor: float) -> Self:

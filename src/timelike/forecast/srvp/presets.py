@@ -26,7 +26,7 @@ def _training(batch_size: int, level: int, falling: int) -> dict[str, Any]:
 
 
 def _inference(n_content_frames: int) -> Inference:
-    return Inference(n_code=128, hidden=256, shortcut=False, n_content_frames=n_content_frames)
+    return Inference(n_code=128, hidden=256, shortcut=False, n_content_frames=n_content_frames, reencode=False)
 
 
 _DIGITS: dict[str, Any] = _THESIS | {

@@ -34,7 +34,8 @@ class SRVPRollout(NamedTuple):
 
     `network` is in double precision, `single` the same in single precision. `n_content_frames` is the number of frames
     that determine the content, `n_numbers` the size of a frame, including masked cells. `to_rows` converts decoded
-    frames to rows of cells in data units, of a given dtype.
+    frames to rows of cells in data units, of a given dtype; `to_inputs` standardizes them as encoder inputs.
+    `reencode_steps` is the number of steps after which a state is inferred from the forecast itself, None for never.
     """
 
     network: SRVPNetwork
@@ -42,6 +43,8 @@ class SRVPRollout(NamedTuple):
     n_content_frames: int
     n_numbers: int
     to_rows: Callable[[NDArray[Any], Any], NDArray[Any]]
+    to_inputs: Callable[[Tensor], Tensor]
+    reencode_steps: int | None = None
 
     # --- inference ---------------------------------------------------------------------------------------------------
 
@@ -168,8 +171,8 @@ class SRVPRollout(NamedTuple):
             count = min(at_once, request.n_samples - begin)
             first, later, slow = _sample_noise(rngs, count, [network.n_state, events * network.n_random, drift])
             z = later.reshape(len(first), events, -1) if network.n_random else None
-            states = self._sample_states(inferred, first, z, request)
             content = repeat_content(inferred.content, count)
+            states = self._sample_states(inferred, content, first, z, request)
             if inferred.drift_posterior is not None:
                 walk = slow.reshape(len(first), steps, -1)
                 content = sample_content_drift(network, content, inferred.drift_posterior, walk, request)
@@ -192,7 +195,7 @@ class SRVPRollout(NamedTuple):
             )
 
     def _sample_states(
-        self, inferred: InferredPast, first: Tensor, later: Tensor | None, request: ForecastRequest
+        self, inferred: InferredPast, content: Content, first: Tensor, later: Tensor | None, request: ForecastRequest
     ) -> Tensor:
         """States (sample × item, frame, size): through the past with the substeps of training, then from the prior."""
         network, count = self.network, len(first) // len(inferred.first.mean)
@@ -208,8 +211,11 @@ class SRVPRollout(NamedTuple):
                         later[:, step]
                     )
                 y = network.advance_step(y, z, network.substeps)[0][-1]
-            states = []
+            states: list[Tensor] = []
             for step in range(request.horizon):
+                if step and self.reencode_steps is not None and step % self.reencode_steps == 0:
+                    recent = states[request.frames_per_step - 1 :: request.frames_per_step][-network.conditioning :]
+                    y = self._reencode_state(content, torch.stack(recent, dim=1))
                 prior, z = network.random_prior(y), None
                 if prior is not None and later is not None:
                     z = prior.sample(later[:, past + step])
@@ -217,6 +223,15 @@ class SRVPRollout(NamedTuple):
                 states += inner
                 y = inner[-1]
         return torch.stack(states, dim=1)
+
+    def _reencode_state(self, content: Content, recent: Tensor) -> Tensor:
+        """The last state inferred from the frames of recent states (batch, conditioning, size), from posterior means.
+
+        Far beyond the trained length, states leave the region that the decoder was trained on, and frames fade; states
+        that are inferred from frames lie in it.
+        """
+        codes = self.network.encode_frames(self.to_inputs(self.network.decode(content, recent)))[0]
+        return self.mean_states(codes)[:, -1]
 
 
 def repeat_content(content: Content, count: int) -> Content:
