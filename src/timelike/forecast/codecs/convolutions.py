@@ -111,6 +111,7 @@ class ConvCodec(Codec):
         assert isinstance(decoder, ConvDecoder)
         last = decoder.stages[-1]
         layer = last[-1] if isinstance(last, nn.Sequential) else last
+        assert isinstance(layer, nn.Conv2d | nn.ConvTranspose2d)
         if self.initialization == "torch" and layer.bias is not None:
             with torch.no_grad():
                 layer.bias.copy_(mean_logits(mean_frame.mean((1, 2))))

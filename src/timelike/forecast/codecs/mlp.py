@@ -69,8 +69,10 @@ class MLP(Codec):
         """Begin at the mean of every number."""
         if self.initialization == "torch":
             assert isinstance(decoder, MLPNetwork)
+            last = decoder.layers[-1]
+            assert isinstance(last, nn.Linear)
             with torch.no_grad():
-                decoder.layers[-1].bias.copy_(mean_logits(mean_frame))
+                last.bias.copy_(mean_logits(mean_frame))
 
     def scale_widths(self, factor: float) -> Self:
         """A copy with the number of units multiplied by `factor`."""
