@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 import timelike as tl
 from timelike.forecast import Analog, Mean, Persistence, Ridge
 
-PAST, CHUNK, LENGTH, SIZE = 5, 25, 30, 16
-HORIZONS = (20, 25)  # the end of a chunk of the training, and five steps beyond it
+PAST, CHUNK, LENGTH, SIZE = 5, 25, 30, 16  # Separation learns from chunks of 25 frames, SRVP of 15
+HORIZONS = (20, 25)  # steps over which errors are averaged
 SAMPLES, SSIM_SAMPLES, LEVEL = 20, 10, 0.8
 ROLLOUT = 10 * CHUNK  # frames of the long forecast, whose last tenth is looked at
 N_TRAIN, N_TEST, N_CALIBRATION = 300, 100, 100
