@@ -380,7 +380,9 @@ def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
             model._closing_steps(model._make_chunk_objective(model.chunk_, model._pack_frames(X), None, None), X)
         )
     assert kept[1] == kept[2]
-    assert kept[0] - kept[1] == pytest.approx(6.5)  # forecasts in both ways take as long as so many steps
+    reach, chunk, batch = model.chunk_ - 3, model.chunk_, model.trainer_.batch_size
+    frames = 2 * reach * 64 + 10 * reach * 8  # forecast in both ways; a frame costs as much as one of a training step
+    assert kept[0] - kept[1] == pytest.approx(2 * frames / (batch * chunk))
 
 
 @pytest.mark.parametrize("n_windows", [20, 64, 65, 100])
@@ -680,3 +682,44 @@ def test_the_module_forecasts_windows_of_an_even_clock(offset, horizon):
     for one, row in zip(window, found, strict=True):
         expected = naive.forecast(network, one, torch.ones(3, dtype=torch.float64), horizon)
         torch.testing.assert_close(row, expected)
+
+
+@pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
+def test_data_that_do_not_move_are_learned(kind):
+    """There is no movement to compare with, and no deviation to divide by."""
+    X = np.full((10, 40, 2), 3.0)
+    for seed in range(4):
+        model = kind(max_steps=5, conditioning=3, chunk=8, progress=False, random_state=seed).fit(X)
+        assert np.isfinite(model.predict(X[:1, :5], 20).mean).all()
+
+
+@pytest.mark.parametrize("units", [(1.0, 1.0), (1e3, 1.0), (1.0, 1e3), (1e25, 1.0)])
+def test_the_units_of_channels_do_not_decide_whether_states_are_inferred_again(units, monkeypatch):
+    """Reencoding errs less in one channel than plain roll-outs do in the other."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3, 40, 2)) * np.array(units)
+    model = tiny(chunk=8).fit(X)
+
+    def predict(past, request):
+        truth = np.stack([x[t : t + request.horizon] for x, t in zip(past_of, past.lengths, strict=True)])
+        off = np.array([0.5, 0.0] if model.reencode_ else [0.0, 0.6]) * X.std(axis=(0, 1))
+        return truth + off, None
+
+    windows = reencoding.select_windows(tl.Sequences(X), 3, 10, 64)
+    past_of = [np.concatenate([X[i], np.zeros((10, 2))]) for i in windows.item]
+    monkeypatch.setattr(model, "_predict_frames", predict)
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X))
+
+
+@pytest.mark.parametrize(("frames", "expected"), [(10, 64), (2**22, 1), (2**17, 32)])
+def test_comparisons_of_large_frames_have_fewer_windows(frames, expected):
+    model = tiny(chunk=8).fit(np.random.default_rng(0).standard_normal((3, 20, 1)))
+    assert reencoding._n_windows(model, frames, 64) == expected
+
+
+def test_a_convolutional_decoder_begins_at_the_mean_of_valid_cells():
+    X = np.random.default_rng(0).uniform(0, 0.2, (4, 10, 1, 8, 8))
+    X[..., 2:, :] = np.nan
+    model = tl.Separation(codec="dcgan", max_steps=1, trainer=tl.Trainer(learning_rate=1e-9), random_state=0).fit(X)
+    bias = model.network_.decoder.stages[-1].bias
+    assert float(torch.sigmoid(bias.detach()).mean()) == pytest.approx(0.1, abs=0.01)

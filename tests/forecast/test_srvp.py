@@ -474,3 +474,19 @@ def test_states_are_not_inferred_again_with_delays_or_drift(swings):
     for experimental in (Experimental(delays=True), Experimental(drift=0.1)):
         with pytest.raises(ValueError, match="reencode=True infers states from forecast frames, and delays or drift"):
             tl.SRVP(inference=Inference(reencode=True), experimental=experimental).fit(swings)
+
+
+@pytest.mark.parametrize(("conditioning", "chunk", "every"), [(3, 8, 5), (5, 7, 5), (4, 8, 4)])
+def test_both_ways_differ_where_they_are_compared(swings, conditioning, chunk, every, monkeypatch):
+    """States are inferred from `conditioning` forecast frames, so not sooner, even if fewer steps were trained."""
+    from timelike.forecast import reencoding
+
+    compared = []
+    error = reencoding._squared_error
+    monkeypatch.setattr(reencoding, "_squared_error", lambda *given: compared.append(error(*given)) or compared[-1])
+    options = SMALL | {"conditioning": conditioning, "chunk": chunk, "reencode": None}
+    model = srvp(gain=1.5, **options).fit(swings)
+    assert model._reencode_steps() == every
+    assert len(set(compared)) == 2
+    near, far = (model.predict(swings[:3, :conditioning], every + 3, random_state=0).samples for _ in range(2))
+    np.testing.assert_array_equal(near, far)

@@ -25,19 +25,17 @@ from .chunks import ChunkObjective, PackedFrames, step_spans
 from .codecs.auto import Auto, codec_option, is_image
 from .codecs.base import Codec
 from .codecs.convolutions import MIN_SIDE
-from .reencoding import is_reencoding_better
+from .reencoding import count_comparison_steps, is_reencoding_better
 from .training_errors import warn_if_no_better
 from .validation import describe_item, sample_source, warn_of_byte_images, warn_of_short_sequences
-from .windows import step_durations, thin_evenly
+from .windows import N_SAMPLED_FRAMES, step_durations, thin_evenly
 
 OutputActivation = Literal["auto", "linear", "sigmoid"]
 
 _N_TARGET_STEPS = 20  # default number of steps of a chunk after the conditioning ones
 _SINGLE_PRECISION_COST = 1.6  # cost of a forward pass in single precision, relative to mixed precision
 _COMPARISON_STEPS = 3.0  # cost of the comparison with persistence and the mean, in steps
-_REENCODING_TEST_STEPS = 6.5  # most cost of comparing forecasts with and without reencoding, in steps
 _RANGE_TOLERANCE = 1e-6  # rounding error of data scaled to [0, 1]
-_N_SAMPLED_FRAMES = 1000  # frames used to estimate the mean frame
 _UNEVEN_SHARE = 0.01  # deviation from the usual step, as a fraction of it, beyond which time spans are used
 
 
@@ -130,9 +128,9 @@ class LatentForecaster(Forecaster, Trained):
 
     def _init_output(self, frames: Sequences) -> None:
         """Let the decoder begin at the mean frame."""
-        some = frames.values[thin_evenly(np.arange(len(frames.values)), _N_SAMPLED_FRAMES)]
+        some = frames.values[thin_evenly(np.arange(len(frames.values)), N_SAMPLED_FRAMES)]
         counts = (~np.isnan(some)).sum(axis=0)
-        mean = np.where(counts > 0, np.nansum(some, axis=0) / np.maximum(counts, 1), 0.5)  # 0.5 in masked cells
+        mean = np.where(counts > 0, np.nansum(some, axis=0) / np.maximum(counts, 1), np.nan)  # NaN in masked cells
         self._choose_codec().init_output(self.network_.decoder, torch.from_numpy(mean).float())
 
     def _to_network_frames(self, sequences: Sequences) -> Sequences:
@@ -248,7 +246,7 @@ class LatentForecaster(Forecaster, Trained):
         assert isinstance(objective, ChunkObjective)
         mixed = self._precision() == "bf16-mixed"  # statistics are computed in single precision, which is slower
         statistics = (_SINGLE_PRECISION_COST if mixed else 1.0) * FORWARD_SHARE * objective.n_statistics_passes()
-        test = _REENCODING_TEST_STEPS if self._reencode_option() is None else 0.0
+        test = count_comparison_steps(self, objective.batch_size) if self._reencode_option() is None else 0.0
         return statistics + _COMPARISON_STEPS + test
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
@@ -257,6 +255,10 @@ class LatentForecaster(Forecaster, Trained):
         objective.update_statistics()
         option = self._reencode_option()
         self.reencode_ = is_reencoding_better(self, sequences) if option is None else option
+
+    def _reencode_steps(self) -> int:
+        """Steps after which a state is inferred again, if it is."""
+        return self.chunk_ - self._min_past_steps()
 
     @abstractmethod
     def _reencode_option(self) -> bool | None:

@@ -12,7 +12,7 @@ from ..core.warnings import find_stack_level
 from ..score import ssim
 from ..sequences import Sequences
 from ..train import NotLearnedWarning
-from .windows import futures_after, known_futures_after, select_windows, thin_evenly
+from .windows import channel_deviations, futures_after, known_futures_after, select_windows
 
 if TYPE_CHECKING:
     from .latent_forecaster import LatentForecaster
@@ -21,9 +21,7 @@ _MIN_STEPS = 50  # fewest steps of a checked training, unless its time ran out
 _MAX_WINDOWS = 64
 _MAX_NUMBERS = 1 << 22  # numbers forecast for the check
 _N_SAMPLES = 4  # samples of a probabilistic method
-_N_SAMPLED_FRAMES = 1000  # frames used to estimate standard deviations
 _ERROR_TOLERANCE = 0.01  # differences below this many standard deviations are ignored
-_FLAT_SHARE = 1e-7  # deviation of a constant channel, relative to its level
 _SSIM_WINDOW = 11  # rows and columns of the windows of SSIM
 _MIN_SPREAD_SHARE = 0.05  # smallest spread of samples relative to the error of their mean; equal if calibrated
 _CERTAIN_ERROR = 0.3  # errors, in standard deviations, below which samples may well be alike
@@ -89,8 +87,8 @@ def _describe_problem(errors: TrainingErrors, name: str, words: str) -> str | No
     if errors.has_similar_samples():
         return (
             f"the futures sampled by {name} are alike: {over} they differ by {errors.spread:.2g} standard deviations, "
-            f"and their mean is {errors.model:.2g} from the truth; give it more time, or a lower beta, with which "
-            "random steps store more; calibrate() makes intervals wide enough"
+            f"and their mean is {errors.model:.2g} from the truth; give it more time, or a lower beta (10 by default "
+            "for images, 1 for series), with which random steps store more; calibrate() makes intervals wide enough"
         )
     return None
 
@@ -109,7 +107,7 @@ def measure_training_errors(model: LatentForecaster, training: Sequences, sequen
     covariates = known_futures_after(model.cells_, sequences, windows, horizon)
     mean = frames.mean(axis=0, dtype=np.float64)  # NaN in masked cells
     last = model.cells_.target_frames(windows.pasts.crop(-1)).values[:, None]
-    unit = _channel_deviations(frames)
+    unit = channel_deviations(frames)
 
     def root(squares: NDArray[Any]) -> float:
         return float(np.sqrt(max(0.0, np.nanmean(squares / np.square(unit)))))
@@ -129,20 +127,6 @@ def measure_training_errors(model: LatentForecaster, training: Sequences, sequen
     errors = root(np.square(forecast - truth) - extra), root(np.square(last - truth)), root(np.square(mean - truth))
     similarity = _ssim_scores(model, truth, forecast, mean)
     return TrainingErrors(*errors, similarity, len(truth), horizon, spread)
-
-
-def _channel_deviations(frames: NDArray[Any]) -> NDArray[np.float64]:
-    """The standard deviation of each channel, (channel, 1, …), estimated from some of the frames.
-
-    It is infinite for constant channels, so that their errors are ignored.
-    """
-    some = frames[thin_evenly(np.arange(len(frames)), _N_SAMPLED_FRAMES)].astype(np.float64)
-    axes, is_valid = (0, *range(2, frames.ndim)), ~np.isnan(some)
-    count = np.maximum(is_valid.sum(axis=axes, keepdims=True), 1)
-    apart = some - np.nansum(some, axis=axes, keepdims=True) / count
-    deviations = np.sqrt(np.nansum(np.square(apart), axis=axes, keepdims=True) / count)[0]
-    level = np.sqrt(np.nansum(np.square(some), axis=axes, keepdims=True) / count)[0]
-    return np.where(deviations > _FLAT_SHARE * level, deviations, np.inf)
 
 
 def _ssim_scores(

@@ -13,6 +13,8 @@ from ..sequences import Sequences, timestamps
 from .cells import Cells
 
 _MIN_FULL_WINDOWS = 39  # windows with a full horizon: as many as a 95 % interval needs
+N_SAMPLED_FRAMES = 1000  # frames used to estimate means and standard deviations
+_FLAT_SHARE = 1e-7  # deviation of a constant channel, relative to its level
 _MIN_TIMESTAMPS = 3  # fewest timestamps that distinguish months from 28 or 30 days
 
 
@@ -183,3 +185,17 @@ def find_month_step(times: NDArray[Any]) -> tuple[int, int] | None:
 def _is_late_in_month(time: Any) -> bool:
     """Whether some months lack this day."""
     return bool((time.astype("M8[D]") - time.astype("M8[M]").astype("M8[D]")).astype(int) > 27)
+
+
+def channel_deviations(frames: NDArray[Any]) -> NDArray[np.float64]:
+    """The standard deviation of each channel, (channel, 1, …), estimated from some of the frames.
+
+    It is infinite for constant channels, so that their errors are ignored.
+    """
+    some = frames[thin_evenly(np.arange(len(frames)), N_SAMPLED_FRAMES)].astype(np.float64)
+    axes, is_valid = (0, *range(2, frames.ndim)), ~np.isnan(some)
+    count = np.maximum(is_valid.sum(axis=axes, keepdims=True), 1)
+    apart = some - np.nansum(some, axis=axes, keepdims=True) / count
+    deviations = np.sqrt(np.nansum(np.square(apart), axis=axes, keepdims=True) / count)[0]
+    level = np.sqrt(np.nansum(np.square(some), axis=axes, keepdims=True) / count)[0]
+    return np.where(deviations > _FLAT_SHARE * level, deviations, np.inf)

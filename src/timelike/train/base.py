@@ -320,7 +320,8 @@ class PickleNeeds(NamedTuple):
 def _check_pickle_needs(module: str, name: str, torch: bool) -> PickleNeeds:
     if torch:
         import_extra("torch", f"a pickled {name}")
-    import_public(module, f"a pickled {name}")
+    if module.startswith(__name__.partition(".")[0] + "."):  # other classes may travel in the pickle themselves
+        import_public(module, f"a pickled {name}")
     return PickleNeeds(module, name, torch)
 
 

@@ -34,9 +34,9 @@ class ConvLayout(NamedTuple):
     normalize_code: bool = False
     bound_code: bool = False
     """Whether a hyperbolic tangent follows, so that codes lie in (−1, 1)."""
-    redundant_bias: bool = True
+    bias_before_norm: bool = True
     """Whether convolutions have a bias although a normalization, which removes it, follows."""
-    other_bias: bool = True
+    bias_elsewhere: bool = True
     """Whether the layers that no normalization follows have a bias."""
     narrow_decoder: bool = True
     """Whether a stage of the decoder of VGG without skips halves its channels first, not last, which is faster."""
@@ -45,7 +45,7 @@ class ConvLayout(NamedTuple):
 
     def has_bias(self, normalized: bool) -> bool:
         """Whether a layer has a bias."""
-        return self.redundant_bias if normalized else self.other_bias
+        return self.bias_before_norm if normalized else self.bias_elsewhere
 
 
 _DEFAULT = ConvLayout()
@@ -55,11 +55,11 @@ _SRVP = ConvLayout(
     normalize_first=False,
     normalize_code=True,
     bound_code=True,
-    redundant_bias=False,
-    other_bias=False,
+    bias_before_norm=False,
+    bias_elsewhere=False,
     narrow_decoder=False,
 )
-_SEPARATION = _SRVP._replace(bound_code=False, other_bias=True)
+_SEPARATION = _SRVP._replace(bound_code=False, bias_elsewhere=True)
 _LAYOUTS: dict[tuple[str, CodecVariant], ConvLayout] = {
     ("dcgan", "srvp"): _SRVP,
     ("vgg", "srvp"): _SRVP._replace(normalize_first=True),
@@ -114,7 +114,7 @@ class ConvCodec(Codec):
         assert isinstance(layer, nn.Conv2d | nn.ConvTranspose2d)
         if self.initialization == "torch" and layer.bias is not None:
             with torch.no_grad():
-                layer.bias.copy_(mean_logits(mean_frame.mean((1, 2))))
+                layer.bias.copy_(mean_logits(mean_frame.nanmean((1, 2)).nan_to_num(0.5)))
 
     def scale_widths(self, factor: float) -> Self:
         """A copy with the number of filters multiplied by `factor`."""
@@ -128,7 +128,21 @@ class ConvCodec(Codec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DCGAN(ConvCodec):
+class _VariedCodec(ConvCodec):
+    """A convolutional codec with the variants of the authors' programs."""
+
+    variant: CodecVariant = "default"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        options.check_fields(self, variant=_variant_option())
+
+    def _layout(self) -> ConvLayout:
+        return _LAYOUTS.get((self._kind, self.variant), _DEFAULT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCGAN(_VariedCodec):
     """One convolution of stride 2 per halving (Radford et al., 2016): `codec="dcgan"`.
 
     Parameters
@@ -157,18 +171,9 @@ class DCGAN(ConvCodec):
     word: ClassVar[str] = "dcgan"
     _kind: ClassVar[ConvCodecName] = "dcgan"
 
-    variant: CodecVariant = "default"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        options.check_fields(self, variant=_variant_option())
-
-    def _layout(self) -> ConvLayout:
-        return _LAYOUTS.get((self._kind, self.variant), _DEFAULT)
-
 
 @dataclass(frozen=True, kw_only=True)
-class VGG(ConvCodec):
+class VGG(_VariedCodec):
     """Two or three convolutions and max pooling per halving (Simonyan and Zisserman, 2015): `codec="vgg"`.
 
     Parameters
@@ -191,15 +196,6 @@ class VGG(ConvCodec):
 
     word: ClassVar[str] = "vgg"
     _kind: ClassVar[ConvCodecName] = "vgg"
-
-    variant: CodecVariant = "default"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        options.check_fields(self, variant=_variant_option())
-
-    def _layout(self) -> ConvLayout:
-        return _LAYOUTS.get((self._kind, self.variant), _DEFAULT)
 
 
 @dataclass(frozen=True, kw_only=True)

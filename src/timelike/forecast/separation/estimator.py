@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...core.parameters import store_parameters
-from ...models import options, schema
+from ...models import options
 from ...models.options import Option
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
@@ -135,7 +135,6 @@ class Separation(LatentForecaster):
     known_channels = options.nullable(Option(check_known))
 
     network_: SeparationNetwork
-    reencode_: bool = schema.boolean()
 
     _own_trainer: ClassVar[Trainer] = Trainer(
         batch_size=64, learning_rate=3e-3, optimizer="adamw", betas=(0.9, 0.99), schedule="one_cycle", validation=0.0
@@ -346,7 +345,7 @@ class Separation(LatentForecaster):
             self.cells_.valid_mask.size,
             self._to_data_units,
             self._standardize_decoded,
-            self.chunk_ - self._min_past_steps() if reencode else None,
+            self._reencode_steps() if reencode else None,
         )
 
     def _min_sequence_length(self) -> int:

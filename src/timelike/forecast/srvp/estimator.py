@@ -222,6 +222,9 @@ class SRVP(LatentForecaster):
             "bf16-mixed" if self._has_image_frames() and trainer.accelerator == "cpu" and has_bfloat16() else "32-true"
         )
 
+    def _reencode_steps(self) -> int:
+        return max(self.conditioning, super()._reencode_steps())  # states are inferred from so many forecast frames
+
     def _reencode_option(self) -> bool | None:
         experimental = self._experimental()
         return False if experimental.delays or experimental.drift else self._inference().reencode
@@ -440,7 +443,7 @@ class SRVP(LatentForecaster):
             self.cells_.valid_mask.size,
             self._to_data_units,
             self._standardize_decoded,
-            max(self.conditioning, self.chunk_ - self.conditioning) if self.reencode_ else None,
+            self._reencode_steps() if self.reencode_ else None,
         )
 
     def _double_frames(self, sequences: Sequences) -> Tensor:

@@ -122,7 +122,8 @@ def gradients(
     if not use_kernels():
         from . import fallback
 
-        return fallback.gradients(soft, x, y, scales)
+        both = fallback.gradients(soft, x, y, scales)
+        return both[0] if wanted[0] else None, both[1] if wanted[1] else None
     first, second = (
         np.zeros_like(s.values) if is_wanted else None for s, is_wanted in zip((x, y), wanted, strict=True)
     )
