@@ -23,6 +23,7 @@ from .packer import Packer, Unpacker
 FORMAT = "timelike model"
 FORMAT_VERSION = 4
 CONFIG, TENSORS = "config.json", "model.safetensors"
+JOB = "job.toml"  # how `timelike learn` made the model: a save that replaces the model removes it
 _CONFIG_KEYS = ("method", "parameters", "learned", "called", "__kind__", "steps", "verbose")
 
 
@@ -172,7 +173,7 @@ def _refuse_to_replace(path: Path) -> None:
         )
     if not path.exists():
         return
-    others = sorted(entry.name for entry in path.iterdir() if entry.name not in (CONFIG, TENSORS))
+    others = sorted(entry.name for entry in path.iterdir() if entry.name not in (CONFIG, TENSORS, JOB))
     if (path / TENSORS).exists() and not (path / CONFIG).exists():
         others.append(f"{TENSORS} without {CONFIG}")
     if others:
