@@ -29,7 +29,7 @@ def describe(
 
     Examples:
       timelike describe BasicMotions
-      timelike describe 'logs/*.csv' --label '_(\w+)' --out logs.html
+      timelike describe 'logs/*.csv' --label '_([a-z]+)' --out logs.html
     """
     from ..report import Page
 

@@ -41,7 +41,7 @@ def evaluate(
 
     Examples:
       timelike evaluate motions BasicMotions
-      timelike evaluate logs-model 'logs/*.csv' --label '_(\w+)' --group '^([a-z]+)_'
+      timelike evaluate logs-model 'logs/*.csv' --label '_([a-z]+)' --group '^([a-z]+)_'
     """
     from ..forecast import Forecaster
     from ..models import load_model

@@ -73,7 +73,7 @@ def learn(
 
     Examples:
       timelike learn BasicMotions --method classifier --set encoder__n_features=500 --out motions
-      timelike learn 'logs/*.csv' --label '_(\w+)' --method rocket --out logs-model
+      timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
     """
     given = Job(data=source, method=method, out=out, seed=seed, load=data, settings=split_settings(settings))
     todo = given if job is None else Job.read(job).override(given)

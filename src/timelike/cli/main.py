@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .align import align
 from .classify import classify
+from .cluster import cluster
 from .compare import compare
 from .convert import convert
 from .demo import demo
@@ -18,11 +20,29 @@ from .drift import drift
 from .embed import embed
 from .errors import CommandGroup
 from .evaluate import evaluate
+from .forecast import forecast
 from .learn import learn
+from .match import match
 from .search import search
 from .verify import verify
 
-COMMANDS = (demo, describe, convert, learn, compare, evaluate, classify, embed, search, verify, drift)
+COMMANDS = (
+    demo,
+    describe,
+    convert,
+    learn,
+    compare,
+    evaluate,
+    classify,
+    embed,
+    search,
+    verify,
+    align,
+    cluster,
+    match,
+    forecast,
+    drift,
+)
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 # without rich, whose import takes as long as everything else

@@ -36,25 +36,17 @@ class Split(StrEnum):
     ALL = "all"
 
 
-_HELP = "Reading the data"
 _Label = Annotated[
     str | None,
     typer.Option(
-        help="The class: a column, or a regular expression with a group ( ) for the file names, such as '_(\\w+)'.",
-        rich_help_panel=_HELP,
+        help="The class: a column, or a regular expression with a group ( ) for the file names, such as '_(\\w+)'."
     ),
 ]
-_Group = Annotated[str | None, typer.Option(help="The group, such as the person: like --label.", rich_help_panel=_HELP)]
-_Time = Annotated[str | None, typer.Option(help="The time column, by name or position.", rich_help_panel=_HELP)]
-_Values = Annotated[
-    str | None, typer.Option(help="The columns that are channels, separated by commas.", rich_help_panel=_HELP)
-]
-_OnError = Annotated[
-    OnError, typer.Option(help="Whether files that cannot be read are left out.", rich_help_panel=_HELP)
-]
-_Split = Annotated[
-    Split | None, typer.Option(help="The part to use of data with an official split.", rich_help_panel=_HELP)
-]
+_Group = Annotated[str | None, typer.Option(help="The group, such as the person: like --label.")]
+_Time = Annotated[str | None, typer.Option(help="The time column, by name or position.")]
+_Values = Annotated[str | None, typer.Option(help="The columns that are channels, separated by commas.")]
+_OnError = Annotated[OnError, typer.Option(help="Whether files that cannot be read are left out.")]
+_Split = Annotated[Split | None, typer.Option(help="The part to use of data with an official split.")]
 
 
 @dataclass(frozen=True, kw_only=True)

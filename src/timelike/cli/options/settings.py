@@ -47,7 +47,7 @@ def apply_settings(model: Any, settings: dict[str, str]) -> Any:
     values = {name: parse_value(text) for name, text in settings.items()}
     if hasattr(model, "set_params"):
         return model.set_params(**values)
-    known = [one.name for one in dataclasses.fields(model)]
+    known = [one.name for one in dataclasses.fields(model) if one.init and not one.name.startswith("_")]
     unknown = values.keys() - set(known)
     if unknown:
         raise ValueError(f"{type(model).__name__} has no option {min(unknown)!r}: expected one of {', '.join(known)}")
