@@ -6,18 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import timelike as tl
-from timelike.cli.main import app
 
 needs_data = pytest.mark.skipif(importlib.util.find_spec("aeon") is None, reason="the data files come with aeon")
-
-
-@pytest.fixture
-def run(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *words: CliRunner().invoke(app, list(map(str, words)))
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def learn(
       timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
     """
     given = Job(data=source, method=method, out=out, seed=seed, load=data, settings=split_settings(settings))
-    todo = given if job is None else Job.read(job).override(given)
+    todo = Job(seed=0).override(given) if job is None else Job.read(job).override(given)
     if todo.data is None or todo.method is None or todo.out is None:
         raise typer.BadParameter("DATA, --method and --out are needed, or --job FILE", param_hint="'learn'")
     if todo.method not in METHODS:
@@ -102,12 +102,16 @@ def learn(
 
 
 def _make_model(job: Job) -> Any:
-    """The method with its options; the seed and whether it shows a bar are the command's own, unless they are set."""
+    """The method with its options; where these leave it open, the seed and whether there is a bar are the command's."""
     assert job.method is not None
-    model = METHODS[job.method]()
-    own = {"random_state": job.seed or 0, "progress": progress()}
-    model.set_params(**{name: value for name, value in own.items() if name in model.get_params(deep=False)})
-    return apply_settings(model, job.settings)
+    model = apply_settings(METHODS[job.method](), job.settings)
+    own = {"random_state": job.seed, "progress": progress()}
+    unset = {  # also of its parts: encoder__random_state
+        name: own[option]
+        for name, value in model.get_params(deep=True).items()
+        if value is None and (option := name.rpartition("__")[2]) in own
+    }
+    return model.set_params(**unset)
 
 
 def _write_job(job: Job) -> Path:

@@ -75,15 +75,15 @@ class DataOptions:
         from ...sequences import Sequences, load
 
         only = self.split if self.split in (Split.TRAIN, Split.TEST) else None
-        loaded = load(
-            source,
-            split=None if only is None else only.value,
-            time=_as_position(self.time),
-            values=None if self.values is None else [_as_position(one.strip()) for one in self.values.split(",")],
-            label=self.label,
-            group=self.group,
-            on_error=self.on_error.value,
-        )
+        options: dict[str, Any] = {
+            "split": None if only is None else only.value,
+            "time": _as_position(self.time),
+            "values": None if self.values is None else [_as_position(one.strip()) for one in self.values.split(",")],
+            "label": self.label,
+            "group": self.group,
+            "on_error": self.on_error.value,
+        }
+        loaded = load(source, **options)
         if isinstance(loaded, Sequences):
             return {"all" if only is None else only.value: loaded}
         return {"train": loaded[0], "test": loaded[1]}

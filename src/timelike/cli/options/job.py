@@ -37,7 +37,7 @@ class Job:
         except (ValueError, AttributeError) as error:
             raise ValueError(f"{file} is no job of timelike learn: {error}") from error
         out = None if "out" not in content else Path(content["out"])
-        return cls(**{**content, "out": out}, load=load, settings=settings)
+        return cls(**{"seed": 0, **content, "out": out}, load=load, settings=settings)
 
     def override(self, given: Job) -> Job:
         """The job with what is given on the command line instead."""
