@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+import timelike as tl
 from blocked_torch import facts_without_torch
+from timelike.core.progress import print_line
 
 PROGRAM = [sys.executable, "-c", "from timelike.cli.main import app; app(prog_name='timelike')"]
 
@@ -90,6 +92,15 @@ facts["code"], facts["said"] = result.exit_code, result.stderr
     assert facts["code"] == 1
     assert 'needs torch: pip install "timelike[learn]"' in facts["said"]
     assert facts["said"].count("\n") == 1
+
+
+def test_a_pipe_gets_no_lines_about_progress(run, recordings, monkeypatch):
+    def load(*_):
+        print_line("12 windows, about 40 s")
+        return {"all": tl.load(recordings)}
+
+    monkeypatch.setattr("timelike.cli.options.data.DataOptions.load_parts", load)
+    assert run("describe", recordings).stderr == ""
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["learn", "--help"]])

@@ -1,5 +1,9 @@
 """Commands that learn a model and use it."""
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 
@@ -189,6 +193,33 @@ def test_methods_that_train_a_network_learn_and_load(answer, one_thread, recordi
     label = () if method in WITHOUT_LABELS else LABEL
     said = answer("learn", recordings, *label, "--method", method, "--set", "max_steps=2", "--out", tmp_path / method)
     assert type(tl.load_model(tmp_path / method)).__name__ == said["learned"]
+
+
+@pytest.mark.learn
+def test_a_training_that_was_interrupted_resumes(run, answer, no_ctrl_c_before, one_thread, recordings, tmp_path):
+    ask = (
+        "learn",
+        recordings,
+        *LABEL,
+        "--method",
+        "siamese",
+        "--checkpoint",
+        tmp_path / "steps",
+        "--out",
+        tmp_path / "m",
+    )
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    stopped = run(*ask, "--set", "max_steps=1000000")
+    timer.join()
+    assert stopped.exit_code == 130, stopped.output
+    assert "the same command resumes" in stopped.stderr
+    assert not (tmp_path / "m").exists()
+    answer(*ask, "--set", "max_steps=1")
+    assert tl.load_model(tmp_path / "m").history_.n_steps > 1  # those before Ctrl-C
+    assert (
+        run("learn", recordings, "--method", "rocket", "--checkpoint", tmp_path, "--out", tmp_path / "r").exit_code == 2
+    )
 
 
 @pytest.mark.parametrize("method", ["rocket", "discriminant", "neighbors", "fused"])

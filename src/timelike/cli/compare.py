@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .errors import progress
+from .errors import INTERRUPTED, progress
 from .options.data import DataOptions, Source, require_labels, with_data_options
 from .output import AsJson, emit, json_fields
 
@@ -30,7 +30,9 @@ def compare(
     folds: Annotated[int | None, typer.Option(help="Of the cross-validation; 5 by default.")] = None,
     budget: Annotated[float | None, typer.Option(help="Minutes for all methods.")] = None,
     seed: Annotated[int, typer.Option(help="Of the folds and of random methods.")] = 0,
-    checkpoint: Annotated[Path | None, typer.Option(help="A folder from which the same command resumes.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A folder from which the same command resumes, also after Ctrl-C.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
     out: Annotated[Path | None, typer.Option(help="Save the best method, fitted on everything, as a model.")] = None,
     *,
@@ -90,3 +92,5 @@ def compare(
         "model": None if out is None else str(out),
     }
     emit("compare", result, text, as_json)
+    if any(row.reason == "stopped by Ctrl-C" for row in rows):
+        raise typer.Exit(INTERRUPTED)

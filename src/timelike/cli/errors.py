@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +15,9 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.interrupts import immediate_interrupts
+from ..core.progress import omit_lines
 
-FAILURE = 1
+FAILURE, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError, NotImplementedError)
 _IN_TERMINAL = {'on_error="skip"': "--on-error skip", "progress=True shows a bar": "a terminal shows a bar"}
 
@@ -46,8 +49,23 @@ class CommandGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with exit_on_error(bool(ctx.params.get("debug"))), _print_warnings(), immediate_interrupts():
+        debug = bool(ctx.params.get("debug"))
+        with exit_on_error(debug), _print_warnings(), immediate_interrupts(), omit_lines(progress() is False):
             return super().invoke(ctx)
+
+
+@contextmanager
+def library_interrupts() -> Iterator[None]:
+    """Inside, Ctrl-C is the library's: a training ends after the current step and writes its checkpoint."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .errors import progress
+from .errors import INTERRUPTED, library_interrupts, progress
 from .options.data import DataOptions, require_labels, with_data_options
 from .options.job import JOB_FILE, Job
 from .options.settings import Settings, apply_settings, split_settings
@@ -62,6 +63,10 @@ def learn(
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The folder to write the model to.")] = None,
     job: Annotated[Path | None, typer.Option(help="Repeat the job in this file; other options change it.")] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="A folder from which the training resumes, also after Ctrl-C, by the same command."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of random methods; 0 by default.")] = None,
     *,
     data: DataOptions,
@@ -81,12 +86,16 @@ def learn(
         raise typer.BadParameter("DATA, --method and --out are needed, or --job FILE", param_hint="'learn'")
     if todo.method not in METHODS:
         raise typer.BadParameter(f"{todo.method!r}: expected one of {', '.join(METHODS)}", param_hint="'--method'")
-    model = _make_model(todo)
+    model = _make_model(todo, checkpoint)
     X = todo.load.load(todo.data, "train")
     labels = None if todo.method in WITHOUT_LABELS else require_labels(X, todo.data)
     began = time.perf_counter()
-    model.fit(X) if labels is None else model.fit(X, labels)
+    with nullcontext() if checkpoint is None else library_interrupts():
+        model.fit(X) if labels is None else model.fit(X, labels)
     seconds = time.perf_counter() - began
+    if getattr(getattr(model, "history_", None), "stop_reason", None) == "Ctrl-C":
+        typer.echo(f"timelike: stopped, and no model is written; the same command resumes from {checkpoint}", err=True)
+        raise typer.Exit(INTERRUPTED)
     model.save(todo.out)
     file = _write_job(todo)
     result = {
@@ -101,10 +110,14 @@ def learn(
     emit("learn", result, text, as_json)
 
 
-def _make_model(job: Job) -> Any:
+def _make_model(job: Job, checkpoint: Path | None) -> Any:
     """The method with its options; where these leave it open, the seed and whether there is a bar are the command's."""
     assert job.method is not None
     model = apply_settings(METHODS[job.method](), job.settings)
+    if checkpoint is not None:
+        if "trainer" not in model.get_params(deep=False):
+            raise typer.BadParameter(f"{job.method} trains no network", param_hint="'--checkpoint'")
+        model.set_params(trainer__checkpoint=str(checkpoint))
     own = {"random_state": job.seed, "progress": progress()}
     unset = {  # also of its parts: encoder__random_state
         name: own[option]
