@@ -151,6 +151,15 @@ def test_learn_says_what_is_missing_or_wrong(run, recordings, tmp_path):
         assert not (tmp_path / "model").exists()
 
 
+def test_a_place_that_holds_no_model_is_refused_before_the_training(run, recordings, monkeypatch):
+    monkeypatch.setattr("timelike.encode.Rocket.fit", None)
+    for folder, message in ((recordings, "which is no part of a model"), (recordings / "no" / "m", "does not exist")):
+        result = run("learn", recordings, "--method", "rocket", "--out", folder)
+        assert result.exit_code == 1
+        assert message in result.stderr
+    assert run("learn", "--job", "no.toml").stderr == "timelike: no.toml: No such file or directory\n"
+
+
 def test_compare_ranks_methods_and_saves_the_best(answer, recordings, tmp_path):
     paths = ("--report", tmp_path / "page.html", "--out", tmp_path / "best")
     said = answer("compare", recordings, *LABEL, "--method", "euclidean", "--method", "dtw", "--folds", 2, *paths)

@@ -46,8 +46,11 @@ def compare(
     """
     from ..evaluate import compare as compare_methods
     from ..models import save_model
+    from ..models.serialization import refuse_to_replace
     from ..report import Page
 
+    if out is not None:
+        refuse_to_replace(out)
     parts = data.load_parts(source)
     X, *test = parts.values()
     labels = require_labels(X, source)

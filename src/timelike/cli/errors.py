@@ -37,6 +37,8 @@ def exit_on_error(debug: bool = False) -> Iterator[None]:
 
 def _describe_error(error: Exception) -> str:
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
     for python, option in _IN_TERMINAL.items():
         text = text.replace(python, option)
     if isinstance(error, _EXPECTED) and text:

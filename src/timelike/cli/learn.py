@@ -80,6 +80,8 @@ def learn(
       timelike learn BasicMotions --method classifier --set encoder__n_features=500 --out motions
       timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
     """
+    from ..models.serialization import refuse_to_replace
+
     given = Job(data=source, method=method, out=out, seed=seed, load=data, settings=split_settings(settings))
     todo = Job(seed=0).override(given) if job is None else Job.read(job).override(given)
     if todo.data is None or todo.method is None or todo.out is None:
@@ -87,6 +89,7 @@ def learn(
     if todo.method not in METHODS:
         raise typer.BadParameter(f"{todo.method!r}: expected one of {', '.join(METHODS)}", param_hint="'--method'")
     model = _make_model(todo, checkpoint)
+    refuse_to_replace(todo.out)  # before hours of training, and not after them
     X = todo.load.load(todo.data, "train")
     labels = None if todo.method in WITHOUT_LABELS else require_labels(X, todo.data)
     began = time.perf_counter()

@@ -81,7 +81,7 @@ def _no_model_error(value: Any) -> TypeError:
 
 def write_model(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> None:
     """Write the output of a `Packer`; an existing model is replaced, other files are not."""
-    _refuse_to_replace(path)
+    refuse_to_replace(path)
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, "library_version": version("timelike")}
     config = head | dict(words) | {"tensors": sorted(arrays)}
     with files.atomic_folder(path) as temporary:
@@ -157,8 +157,8 @@ def load_model(folder: str | Path) -> Any:
         raise ValueError(f"{Path(folder) / CONFIG} and {TENSORS} make no {saved.method}: {error}") from error
 
 
-def _refuse_to_replace(path: Path) -> None:
-    """Only a model may be replaced, and only if nothing else is in its folder."""
+def refuse_to_replace(path: Path) -> None:
+    """Raise an error if no model can be saved there: only a model is replaced, and only if nothing else is inside."""
     if path.parent.exists() and not path.parent.is_dir():
         raise NotADirectoryError(
             f"{path.parent} is {special_file_kind(path.parent) or 'a file'}, so there can be no {path}: save elsewhere"
