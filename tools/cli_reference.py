@@ -93,7 +93,7 @@ def _signature(option: Any, kind: Any) -> str:
 def _type_name(kind: Any) -> str:
     """A word for the values of an option, from the type `Annotated[X | None, …]`."""
     types = [one for one in get_args(kind) if isinstance(one, type)] if get_args(kind) else [kind]
-    plain = next((one for one in types if one is not type(None)), str)
+    plain: Any = next((one for one in types if one is not type(None)), str)
     if issubclass(plain, Enum):
         return "\\|".join(one.value for one in plain)
     return {int: "INT", float: "NUMBER", Path: "PATH"}.get(plain, "TEXT")

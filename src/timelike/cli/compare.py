@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .errors import INTERRUPTED, progress
 from .options.data import DataOptions, Source, require_labels, with_data_options
 from .output import AsJson, emit, json_fields
+
+if TYPE_CHECKING:
+    from ..evaluate import ComparisonRow
 
 
 @json_fields(
@@ -79,16 +82,7 @@ def compare(
     rows = [*ranked, *(row for row in found.rows if row not in ranked)]
     result = {
         "best": ranked[0].method if ranked else None,
-        "rows": [
-            {
-                "method": row.method,
-                "state": row.state,
-                "scores": {name: [one.mean, one.low, one.high] for name, one in row.scores.items()},
-                "fit_seconds": row.fit_seconds,
-                "reason": row.reason,
-            }
-            for row in rows
-        ],
+        "rows": [_to_fields(row) for row in rows],
         "notes": found.notes,
         "design": found.design,
         "report": None if report is None else str(report),
@@ -97,3 +91,14 @@ def compare(
     emit("compare", result, text, as_json)
     if any(row.reason == "stopped by Ctrl-C" for row in rows):
         raise typer.Exit(INTERRUPTED)
+
+
+def _to_fields(row: ComparisonRow) -> dict[str, Any]:
+    scores = {name: [one.mean, one.low, one.high] for name, one in row.scores.items()}
+    return {
+        "method": row.method,
+        "state": row.state,
+        "scores": scores,
+        "fit_seconds": row.fit_seconds,
+        "reason": row.reason,
+    }
