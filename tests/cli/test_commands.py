@@ -6,18 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import timelike as tl
-from timelike.cli.main import app
 
 needs_data = pytest.mark.skipif(importlib.util.find_spec("aeon") is None, reason="the data files come with aeon")
-
-
-@pytest.fixture
-def run(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *words: CliRunner().invoke(app, list(map(str, words)))
 
 
 @pytest.fixture
@@ -48,7 +40,7 @@ def test_describe_says_what_a_file_holds(run, file):
 def test_describe_answers_in_json_and_writes_a_page(run, file, tmp_path):
     result = run("describe", file, "--json", "--out", tmp_path / "page.html")
     assert result.exit_code == 0, result.output
-    said = json.loads(result.output)["all"]
+    said = json.loads(result.stdout)["result"]["all"]
     assert said["sequences"] == 2
     assert said["classes"] == [{"label": "down", "sequences": 1}, {"label": "up", "sequences": 1}]
     assert "<svg" in (tmp_path / "page.html").read_text()
@@ -112,7 +104,8 @@ def test_drift_says_whether_and_where_two_files_differ(run, weeks):
 def test_drift_writes_json_and_a_page(run, weeks, tmp_path):
     old, _, new = weeks
     result = run("drift", old, new, "--json", "--out", tmp_path / "report.html", "--permutations", 99)
-    said = json.loads(result.output)
+    said = json.loads(result.stdout)["result"]
+    assert said["differs"] is True
     assert said["p_value"] == 0.01
     assert said["differences"]["channels"][0]["name"] == "ay"
     page = (tmp_path / "report.html").read_text()

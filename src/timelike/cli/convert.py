@@ -7,28 +7,37 @@ from typing import Annotated
 
 import typer
 
-from .errors import exit_on_error
+from .options.data import DataOptions, Source, with_data_options
+from .output import AsJson, emit, json_fields
 
 
+@json_fields(files="list of texts: the files that were written")
+@with_data_options
 def convert(
-    source: Annotated[str, typer.Argument(help="A file, a folder, or the name of a data set.")],
-    target: Annotated[Path, typer.Argument(help="Where to write; the suffix says the format.")],
+    source: Source,
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="Where to write; the suffix says the format.")],
+    *,
+    data: DataOptions,
+    as_json: AsJson = False,
 ) -> None:
-    """Write sequences in another format; the suffix of the target says which.
+    r"""Write sequences in another format; the suffix of the target says which.
 
-    A source with a training and a test part becomes one .npz, or two files with _TRAIN and _TEST in their names.
+    Data with a training and a test part become one .npz, or two files with _TRAIN and _TEST in their names.
+
+    Examples:
+      timelike convert BasicMotions motions.npz
     """
-    from ..sequences import Sequences, load
     from ..sequences.io.formats import FORMATS
 
-    with exit_on_error():
-        loaded, file_format = load(source), FORMATS.get(target.suffix.lower())
-        if isinstance(loaded, Sequences):
-            written = [loaded.save(target)]
-        elif file_format is not None and file_format.has_split:
-            written = [loaded[0].save(target, test=loaded[1])]
-        else:
-            names = [target.with_name(f"{target.stem}_{part}{target.suffix}") for part in ("TRAIN", "TEST")]
-            written = [part.save(name) for part, name in zip(loaded, names, strict=True)]
-    for path in written:
-        typer.echo(f"wrote {path}")
+    parts, file_format = data.load_parts(source), FORMATS.get(target.suffix.lower())
+    if len(parts) == 1:
+        written = [next(iter(parts.values())).save(target)]
+    elif file_format is not None and file_format.has_split:
+        written = [parts["train"].save(target, test=parts["test"])]
+    else:
+        written = [part.save(_with_part(target, name)) for name, part in parts.items()]
+    emit("convert", {"files": list(map(str, written))}, "\n".join(f"wrote {path}" for path in written), as_json)
+
+
+def _with_part(target: Path, part: str) -> Path:
+    return target.with_name(f"{target.stem}_{part.upper()}{target.suffix}")

@@ -8,31 +8,38 @@ from typing import Annotated
 
 import typer
 
-from .errors import exit_on_error
+from .options.data import DataOptions, Source, with_data_options
+from .output import AsJson, emit, json_fields
 
 
+@json_fields(
+    train="object: the description of the training part, where there is one; see docs/sequences.md",
+    test="object: that of the test part, where there is one",
+    all="object: that of everything, where there are no such parts",
+)
+@with_data_options
 def describe(
-    source: Annotated[str, typer.Argument(help="A file, a folder, or the name of a data set.")],
+    source: Source,
     out: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
+    *,
+    data: DataOptions,
+    as_json: AsJson = False,
 ) -> None:
-    """Summarize a file or data set, and report its quality issues."""
-    from ..report import Page
-    from ..sequences import Sequences, load
+    r"""Summarize data, and report their quality issues.
 
-    with exit_on_error():
-        loaded = load(source)
-        parts = {"all": loaded} if isinstance(loaded, Sequences) else {"train": loaded[0], "test": loaded[1]}
-        descriptions = {name: part.describe() for name, part in parts.items()}
-        if out is not None:
-            page = Page(source, lead="What is in it.")
-            for name, one in descriptions.items():
-                page.add(name, parts[name], one)
-            page.save(out)
-    if as_json:
-        typer.echo(json.dumps({name: json.loads(one.json()) for name, one in descriptions.items()}, ensure_ascii=False))
-        return
-    for name, one in descriptions.items():
-        typer.echo(f"{name}: {parts[name]!r}\n\n{one}\n")
+    Examples:
+      timelike describe BasicMotions
+      timelike describe 'logs/*.csv' --label '_([a-z]+)' --out logs.html
+    """
+    from ..report import Page
+
+    parts = data.load_parts(source)
+    descriptions = {name: part.describe() for name, part in parts.items()}
+    texts = [f"{name}: {parts[name]!r}\n\n{one}\n" for name, one in descriptions.items()]
     if out is not None:
-        typer.echo(f"{out} is written")
+        page = Page(source, lead="What is in it.")
+        for name, one in descriptions.items():
+            page.add(name, parts[name], one)
+        page.save(out)
+        texts.append(f"{out} is written")
+    emit("describe", {name: json.loads(one.json()) for name, one in descriptions.items()}, "\n".join(texts), as_json)

@@ -2,62 +2,72 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from .errors import exit_on_error
+from .options.data import DataOptions, with_data_options
+from .output import AsJson, emit, json_fields
 
-if TYPE_CHECKING:
-    from ..sequences import Sequences
+DIFFERENT = 3
+"""The exit code with `--exit-code` if the collections differ: 1 and 2 are those of errors."""
+_LEVEL = 0.05
 
 
+@json_fields(
+    differs="true or false: whether p_value is at most 0.05",
+    p_value="number: the probability of such a difference by chance",
+    statistic="number: the largest MMD² over its deviation by chance",
+    verdict="text: the answer in words",
+    kernel="text: the kernel with its options",
+    sizes="list of numbers: of the two collections, in units",
+    unit="text: what is exchanged, items or groups",
+    n_permutations="number: of the test",
+    notes="list of texts: what to know about the answer",
+    differences="object: which sequences and channels differ",
+)
+@with_data_options
 def drift(
-    old: Annotated[str, typer.Argument(help="What is as it should be: a file, a folder, or the name of a data set.")],
-    new: Annotated[str, typer.Argument(help="What is compared with it.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="What is as it should be, read as DATA is.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="What is compared with it.")],
     permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 1000,
     out: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
     groups: Annotated[
         bool, typer.Option(help="Whether groups that the files carry are exchanged whole, or single sequences.")
     ] = True,
     seed: Annotated[int, typer.Option(help="Of the permutations.")] = 0,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help=f"Exit with {DIFFERENT} if they differ (p at most {_LEVEL}).")
+    ] = False,
+    *,
+    data: DataOptions,
+    as_json: AsJson = False,
 ) -> None:
-    """Whether NEW is like OLD, and if not, which sequences and channels differ; the exit code is 0 either way."""
+    r"""Whether NEW is like OLD, and if not, which sequences and channels differ; the exit code is 0 either way.
+
+    Examples:
+      timelike drift motions.npz motions.npz --permutations 99
+    """
     from .. import distributions
     from ..report import Page
-    from ..sequences import load
 
-    with exit_on_error():
-        samples, units = (_join_parts(load(old)), _join_parts(load(new))), None if groups else False
-        result = distributions.TwoSample(n_permutations=permutations, random_state=seed).test(*samples, groups=units)
-        differences = distributions.differences(*samples, groups=units, random_state=seed)
-        if out is not None:
-            page = Page(f"{old} and {new}", lead=f"{result.verdict.capitalize()}.")
-            page.add("Do they differ?", result)
-            page.add("What differs", differences)
-            written = page.save(out)
-    if as_json:
-        typer.echo(json.dumps(_to_json(result, differences), ensure_ascii=False))
-        return
-    typer.echo(f"{result}\n{differences}")
+    samples, units = (data.load(old), data.load(new)), None if groups else False
+    result = distributions.TwoSample(n_permutations=permutations, random_state=seed).test(*samples, groups=units)
+    differences = distributions.differences(*samples, groups=units, random_state=seed)
+    text = f"{result}\n{differences}"
     if out is not None:
-        typer.echo(f"report: {written}")
+        page = Page(f"{old} and {new}", lead=f"{result.verdict.capitalize()}.")
+        page.add("Do they differ?", result)
+        page.add("What differs", differences)
+        text += f"\nreport: {page.save(out)}"
+    emit("drift", _to_fields(result, differences), text, as_json)
+    if exit_code and result.p_value <= _LEVEL:
+        raise typer.Exit(DIFFERENT)
 
 
-def _join_parts(loaded: Sequences | tuple[Sequences, Sequences]) -> Sequences:
-    """All of it, where a source has a training and a test part."""
-    from ..sequences import Sequences, concat
-
-    return loaded if isinstance(loaded, Sequences) else concat(loaded)
-
-
-def _to_json(result: Any, found: Any) -> dict[str, Any]:
-    from ..core.files import nonfinite_to_none
-
-    summary = {name: getattr(result, name) for name in ("p_value", "statistic", "verdict", "kernel", "sizes", "unit")}
-    fields = summary | {"n_permutations": result.n_permutations, "notes": result.notes, "differences": asdict(found)}
-    return {name: nonfinite_to_none(value) for name, value in fields.items()}
+def _to_fields(result: Any, found: Any) -> dict[str, Any]:
+    names = ("p_value", "statistic", "verdict", "kernel", "sizes", "unit", "n_permutations", "notes")
+    fields = {name: getattr(result, name) for name in names}
+    return {"differs": bool(result.p_value <= _LEVEL)} | fields | {"differences": asdict(found)}

@@ -1,18 +1,96 @@
-"""Errors of the library as one line for the terminal."""
+"""Errors as sentences on standard error, exit codes, and what every command shares while it runs."""
 
 from __future__ import annotations
 
+import errno
+import signal
+import sys
+import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TextIO
 
 import typer
+from typer.core import TyperGroup
+
+from ..core.interrupts import immediate_interrupts
+from ..core.progress import omit_lines
+
+FAILURE, INTERRUPTED = 1, 130
+_EXPECTED = (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError, NotImplementedError)
+_IN_TERMINAL = {'on_error="skip"': "--on-error skip", "progress=True shows a bar": "a terminal shows a bar"}
 
 
 @contextmanager
-def exit_on_error() -> Iterator[None]:
-    """Turn an error of the library into its message and exit code 1; others are defects and keep their traceback."""
+def exit_on_error(debug: bool = False) -> Iterator[None]:
+    """Turn an error into its message and exit code 1; with `debug` it keeps its traceback."""
     try:
         yield
-    except (ValueError, TypeError, LookupError, OSError) as error:
-        typer.secho(f"timelike: {error}", fg="red", err=True)
-        raise typer.Exit(1) from None
+    except Exception as error:
+        is_broken_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
+        if debug or is_broken_pipe or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+            raise  # typer ends the program by itself, also when nobody reads its output any more
+        typer.secho(f"timelike: {_describe_error(error)}", fg="red", err=True)
+        raise typer.Exit(FAILURE) from None
+
+
+def _describe_error(error: Exception) -> str:
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
+    for python, option in _IN_TERMINAL.items():
+        text = text.replace(python, option)
+    if isinstance(error, _EXPECTED) and text:
+        return text
+    return f"{type(error).__name__}: {text}; this is a defect of timelike, and timelike --debug COMMAND shows where"
+
+
+class CommandGroup(TyperGroup):
+    """The commands: their errors and warnings are sentences, and Ctrl-C ends them at once with exit code 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        debug = bool(ctx.params.get("debug"))
+        with exit_on_error(debug), _print_warnings(), immediate_interrupts(), omit_lines(progress() is False):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def library_interrupts() -> Iterator[None]:
+    """Inside, Ctrl-C is the library's: a training ends after the current step and writes its checkpoint."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _print_warnings() -> Iterator[None]:
+    """Print warnings for the user as one line each; those for programmers are left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _print_warning
+        yield
+
+
+def _print_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: Any = None,
+) -> None:
+    typer.secho(f"timelike: warning: {message}", fg="yellow", err=True)
+
+
+def progress() -> bool | None:
+    """The argument `progress` of the library: bars in a terminal after two seconds, nothing at all in a pipe."""
+    return None if sys.stderr.isatty() else False

@@ -9,16 +9,17 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Self
-
-from .parameters import check_bool
 
 DELAY_SECONDS = 2.0  # before a bar appears by itself
 _NOTICE_SECONDS = 10.0  # estimated duration from which a run without a bar is announced
 _PACE_SECONDS = 1.0  # seconds after which the pace is known
 
 _is_nested: ContextVar[bool] = ContextVar("is_nested", default=False)  # inside another bar
+_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)  # no lines either
 
 
 def check_progress(progress: Any, name: str = "progress") -> bool | None:
@@ -27,6 +28,8 @@ def check_progress(progress: Any, name: str = "progress") -> bool | None:
     >>> check_progress(None), check_progress(True)
     (None, True)
     """
+    from .parameters import check_bool  # brings NumPy, and the command line imports this module for its help
+
     return None if progress is None else check_bool(progress, name)
 
 
@@ -150,8 +153,24 @@ def progress_hint() -> str:
     return "" if is_interactive() else "; progress=True shows a bar"
 
 
+@contextmanager
+def omit_lines(is_quiet: bool = True) -> Iterator[None]:
+    """Inside, `print_line` prints nothing: for a program whose standard error is not for a person.
+
+    >>> with omit_lines():
+    ...     print_line("12 windows, about 40 s")
+    """
+    token = _is_quiet.set(is_quiet)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
+
+
 def print_line(words: str) -> None:
     """Print one line on standard error, above any bar."""
+    if _is_quiet.get():
+        return
     if "tqdm" not in sys.modules:  # then there is no bar
         print(words, file=sys.stderr)
         return

@@ -23,6 +23,7 @@ from .packer import Packer, Unpacker
 FORMAT = "timelike model"
 FORMAT_VERSION = 4
 CONFIG, TENSORS = "config.json", "model.safetensors"
+JOB = "job.toml"  # how `timelike learn` made the model: a save that replaces the model removes it
 _CONFIG_KEYS = ("method", "parameters", "learned", "called", "__kind__", "steps", "verbose")
 
 
@@ -80,7 +81,7 @@ def _no_model_error(value: Any) -> TypeError:
 
 def write_model(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> None:
     """Write the output of a `Packer`; an existing model is replaced, other files are not."""
-    _refuse_to_replace(path)
+    refuse_to_replace(path)
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, "library_version": version("timelike")}
     config = head | dict(words) | {"tensors": sorted(arrays)}
     with files.atomic_folder(path) as temporary:
@@ -156,8 +157,8 @@ def load_model(folder: str | Path) -> Any:
         raise ValueError(f"{Path(folder) / CONFIG} and {TENSORS} make no {saved.method}: {error}") from error
 
 
-def _refuse_to_replace(path: Path) -> None:
-    """Only a model may be replaced, and only if nothing else is in its folder."""
+def refuse_to_replace(path: Path) -> None:
+    """Raise an error if no model can be saved there: only a model is replaced, and only if nothing else is inside."""
     if path.parent.exists() and not path.parent.is_dir():
         raise NotADirectoryError(
             f"{path.parent} is {special_file_kind(path.parent) or 'a file'}, so there can be no {path}: save elsewhere"
@@ -172,7 +173,7 @@ def _refuse_to_replace(path: Path) -> None:
         )
     if not path.exists():
         return
-    others = sorted(entry.name for entry in path.iterdir() if entry.name not in (CONFIG, TENSORS))
+    others = sorted(entry.name for entry in path.iterdir() if entry.name not in (CONFIG, TENSORS, JOB))
     if (path / TENSORS).exists() and not (path / CONFIG).exists():
         others.append(f"{TENSORS} without {CONFIG}")
     if others:

@@ -1,0 +1,104 @@
+"""`timelike compare`: which method fits the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .errors import INTERRUPTED, progress
+from .options.data import DataOptions, Source, require_labels, with_data_options
+from .output import AsJson, emit, json_fields
+
+if TYPE_CHECKING:
+    from ..evaluate import ComparisonRow
+
+
+@json_fields(
+    best="text or null: the best method, null if none has finished",
+    rows="list of objects: a method with its state, scores (mean, low, high), seconds and reason, the best first",
+    notes="list of texts: what to know about the comparison",
+    design="text: how the data were divided",
+    report="text or null: the report that was written",
+    model="text or null: the folder of the best method, refitted on everything",
+)
+@with_data_options
+def compare(
+    source: Source,
+    method: Annotated[
+        list[str] | None, typer.Option(help='A method, such as "1-NN DTW"; may be given several times; all by default.')
+    ] = None,
+    metric: Annotated[str, typer.Option(help="accuracy, map, eer, or mse for numbers.")] = "accuracy",
+    folds: Annotated[int | None, typer.Option(help="Of the cross-validation; 5 by default.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Minutes for all methods.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the folds and of random methods.")] = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A folder from which the same command resumes, also after Ctrl-C.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Save the best method, fitted on everything, as a model.")] = None,
+    *,
+    data: DataOptions,
+    as_json: AsJson = False,
+) -> None:
+    r"""Compare methods on labelled data, on the official split or by cross-validation.
+
+    Examples:
+      timelike compare BasicMotions --method euclidean --method dtw
+    """
+    from ..evaluate import compare as compare_methods
+    from ..models import save_model
+    from ..models.serialization import refuse_to_replace
+    from ..report import Page
+
+    if out is not None:
+        refuse_to_replace(out)
+    parts = data.load_parts(source)
+    X, *test = parts.values()
+    labels = require_labels(X, source)
+    official = {"test": (test[0], require_labels(test[0], source))} if test else {}
+    found = compare_methods(
+        X,
+        labels,
+        method or None,
+        metric=metric,
+        cv=folds,
+        budget=budget,
+        random_state=seed,
+        checkpoint=checkpoint,
+        progress=progress(),
+        **official,
+    )
+    text = str(found)
+    if report is not None:
+        page = Page(source, lead="Which method fits.")
+        page.add("Methods", found)
+        text += f"\n\nreport: {page.save(report)}"
+    if out is not None:
+        save_model(found.best(), out)
+        text += f"\n\nmodel: {out}"
+    ranked = found.ranked_rows()
+    rows = [*ranked, *(row for row in found.rows if row not in ranked)]
+    result = {
+        "best": ranked[0].method if ranked else None,
+        "rows": [_to_fields(row) for row in rows],
+        "notes": found.notes,
+        "design": found.design,
+        "report": None if report is None else str(report),
+        "model": None if out is None else str(out),
+    }
+    emit("compare", result, text, as_json)
+    if any(row.reason == "stopped by Ctrl-C" for row in rows):
+        raise typer.Exit(INTERRUPTED)
+
+
+def _to_fields(row: ComparisonRow) -> dict[str, Any]:
+    scores = {name: [one.mean, one.low, one.high] for name, one in row.scores.items()}
+    return {
+        "method": row.method,
+        "state": row.state,
+        "scores": scores,
+        "fit_seconds": row.fit_seconds,
+        "reason": row.reason,
+    }

@@ -1,0 +1,94 @@
+"""`timelike evaluate`: scores of a model on labelled data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .errors import progress
+from .loaded_model import ModelFolder, as_metric, is_classifier
+from .options.data import DataOptions, Source, require_labels, with_data_options
+from .output import AsJson, emit, format_cell, json_fields
+
+if TYPE_CHECKING:
+    from ..sequences import Sequences
+
+
+@json_fields(
+    kind="text: classification, retrieval or forecast, by what the model does",
+    sequences="number: of the data",
+    scores="object: numbers by the name of the score",
+)
+@with_data_options
+def evaluate(
+    model: ModelFolder,
+    source: Source,
+    groups: Annotated[
+        bool, typer.Option("--groups/--no-groups", help="Whether intervals resample whole groups, such as persons.")
+    ] = True,
+    horizon: Annotated[int, typer.Option(help="Steps to forecast, for a model that forecasts.")] = 1,
+    windows: Annotated[int, typer.Option(help="Forecasts of every sequence, one step apart.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    *,
+    data: DataOptions,
+    as_json: AsJson = False,
+) -> None:
+    r"""Score a model; where the data have a test part, on that.
+
+    A classifier is scored by its accuracy, a metric or encoder by what is nearest to each sequence among the others,
+    and a forecaster by its errors.
+
+    Examples:
+      timelike evaluate motions BasicMotions
+      timelike evaluate logs-model 'logs/*.csv' --label '_([a-z]+)' --group '^([a-z]+)_'
+    """
+    from ..forecast import Forecaster
+    from ..models import load_model
+
+    loaded, X = load_model(model), data.load(source, "test")
+    if isinstance(loaded, Forecaster):
+        kind, (scores, text) = "forecast", _score_forecasts(loaded, X, horizon, windows, seed)
+    elif is_classifier(loaded):
+        units = X.groups if groups else None
+        kind, (scores, text) = "classification", _score_classes(loaded, X, require_labels(X, source), units, seed)
+    else:
+        kind, (scores, text) = "retrieval", _score_distances(loaded, X, require_labels(X, source))
+    emit("evaluate", {"kind": kind, "sequences": len(X), "scores": scores}, text, as_json)
+
+
+def _score_classes(model: Any, X: Sequences, labels: Any, groups: Any, seed: int) -> tuple[dict[str, float], str]:
+    from ..score import classification_scores
+
+    found = classification_scores(labels, model.predict(X), groups=groups, random_state=seed)
+    scores: dict[str, float] = {}
+    for name in ("accuracy", "balanced_accuracy", "macro_f1"):
+        interval = getattr(found, name)
+        scores |= {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return scores, str(found)
+
+
+def _score_distances(model: Any, X: Sequences, labels: Any) -> tuple[dict[str, float], str]:
+    from .. import score
+
+    distances = as_metric(model).pairwise(X, progress=progress())
+    same = score.item_pairs(distances, labels)
+    scores = {
+        "nearest_accuracy": score.nearest_accuracy(distances, labels),
+        "mean_average_precision": score.mean_average_precision(distances, labels),
+        "equal_error_rate": score.equal_error_rate(same[0], same[1]),
+    }
+    return scores, _list_scores(scores)
+
+
+def _score_forecasts(model: Any, X: Sequences, horizon: int, windows: int, seed: int) -> tuple[dict[str, float], str]:
+    from ..forecast import backtest
+
+    found = backtest(model, X, horizon, n_windows=windows, progress=progress(), random_state=seed)
+    scores = {name: float(values.mean()) for name, values in found.scores.items() if name in ("mse", "mae")}
+    return scores, str(found)
+
+
+def _list_scores(scores: dict[str, float]) -> str:
+    width = max(map(len, scores))
+    return "\n".join(f"{name.replace('_', ' ').ljust(width)}  {format_cell(value)}" for name, value in scores.items())

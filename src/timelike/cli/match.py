@@ -1,0 +1,103 @@
+"""`timelike match`: where a pattern occurs in a stream."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options.data import DataOptions, sequence_names, with_data_options
+from .output import AsJson, emit, format_cell, format_table, json_fields, to_json
+
+if TYPE_CHECKING:
+    from ..sequences import Sequences
+
+STANDARD_INPUT = "-"
+
+
+@json_fields(
+    matches="list of objects: stream (text), start, stop (steps, stop excluded) and distance (numbers), the nearest "
+    "first; live, every match is a line of its own, as soon as it is certain"
+)
+@with_data_options
+def match(
+    pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A file; of several sequences the first is taken.")],
+    stream: Annotated[
+        str, typer.Argument(metavar="STREAM", help="A file, or - for standard input: a line of numbers for every step.")
+    ],
+    k: Annotated[int, typer.Option("-k", help="How many matches at most in every stream.", min=1)] = 1,
+    threshold: Annotated[
+        float | None, typer.Option(help="The largest distance of a match; standard input is then searched live.")
+    ] = None,
+    normalize: Annotated[bool, typer.Option("--normalize", help="Compare shapes, at any level and scale.")] = False,
+    *,
+    data: DataOptions,
+    as_json: AsJson = False,
+) -> None:
+    r"""Find a pattern in a stream, or in a live one on standard input.
+
+    Examples:
+      timelike match query.npz query.npz
+      sensor | timelike match wave.csv - --threshold 2.5
+    """
+    from ..align import subsequence
+
+    query = data.load(pattern)[0]
+    if stream == STANDARD_INPUT and threshold is not None:
+        _match_live(query, threshold, normalize, as_json)
+        return
+    found = []
+    for name, one in _read_streams(stream, query.shape[1], data):
+        nearest = subsequence(query, one, k, normalize=normalize, max_distance=threshold)
+        found += [_to_fields(name, one_match) for one_match in nearest]
+    found.sort(key=lambda fields: fields["distance"])
+    columns = ("stream", "start", "stop", "distance")
+    text = format_table(columns, [[fields[name] for name in columns] for fields in found]) if found else "no match"
+    emit("match", {"matches": found}, text, as_json)
+
+
+def _match_live(query: Any, threshold: float, normalize: bool, as_json: bool) -> None:
+    """Print every match as soon as it is certain, and those that are open when the input ends."""
+    from ..align import Spring
+
+    spring = Spring(query, threshold=threshold, normalize=normalize)
+    for sample in _read_samples(query.shape[1]):
+        _print_live(spring.push(sample), as_json)
+    _print_live(spring.flush(), as_json)
+
+
+def _print_live(matches: list[Any], as_json: bool) -> None:
+    for one in matches:
+        fields = _to_fields(STANDARD_INPUT, one)
+        text = f"{fields['start']}–{fields['stop']}  distance {format_cell(fields['distance'])}"
+        typer.echo(to_json("match", {"matches": [fields]}) if as_json else text)
+        sys.stdout.flush()
+
+
+def _read_streams(source: str, n_channels: int, data: DataOptions) -> Iterator[tuple[str, Any]]:
+    if source == STANDARD_INPUT:
+        yield source, list(_read_samples(n_channels))
+        return
+    X: Sequences = data.load(source)
+    yield from zip(sequence_names(X), X, strict=True)
+
+
+def _read_samples(n_channels: int) -> Iterator[list[float]]:
+    """The steps on standard input: numbers with commas or spaces between them; empty lines are left out."""
+    for number, line in enumerate(sys.stdin, start=1):
+        words = line.replace(",", " ").split()
+        if not words:
+            continue
+        try:
+            sample = [float(word) for word in words]
+        except ValueError:
+            sample = []
+        if len(sample) != n_channels:
+            raise ValueError(f"line {number} of standard input is {line.strip()!r:.60}: expected {n_channels} numbers")
+        yield sample
+
+
+def _to_fields(stream: str, one: Any) -> dict[str, Any]:
+    return {"stream": stream, "start": int(one.start), "stop": int(one.stop), "distance": float(one.distance)}

@@ -1,0 +1,154 @@
+"""The argument DATA and the options of `tl.load`, declared once for all commands."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from ...sequences import Sequences
+
+Part = Literal["train", "test", "all"]
+
+Source = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file, a folder, a pattern in quotes, or the name of a data set.")
+]
+
+
+class OnError(StrEnum):
+    """What happens to files that cannot be read."""
+
+    RAISE = "raise"
+    SKIP = "skip"
+
+
+class Split(StrEnum):
+    """Which part is used of data with an official split."""
+
+    TRAIN = "train"
+    TEST = "test"
+    ALL = "all"
+
+
+_Label = Annotated[
+    str | None,
+    typer.Option(
+        help="The class: a column, or a regular expression with a group ( ) for the file names, such as '_(\\w+)'."
+    ),
+]
+_Group = Annotated[str | None, typer.Option(help="The group, such as the person: like --label.")]
+_Time = Annotated[str | None, typer.Option(help="The time column, by name or position.")]
+_Values = Annotated[str | None, typer.Option(help="The columns that are channels, separated by commas.")]
+_OnError = Annotated[OnError, typer.Option(help="Whether files that cannot be read are left out.")]
+_Split = Annotated[Split | None, typer.Option(help="The part to use of data with an official split.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """Options of `tl.load` as they stand on the command line."""
+
+    label: _Label = None
+    group: _Group = None
+    time: _Time = None
+    values: _Values = None
+    on_error: _OnError = OnError.RAISE
+    split: _Split = None
+
+    def load(self, source: str, part: Part = "all") -> Sequences:
+        """The sequences of a source; `part` is used where it has a training and a test part and no --split is given."""
+        from ...sequences import concat
+
+        parts = self.load_parts(source)
+        chosen = self.split or part
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        return concat(list(parts.values())) if chosen == "all" else parts[chosen]
+
+    def load_parts(self, source: str) -> dict[str, Sequences]:
+        """The parts of a source by name: "train" and "test", or "all"."""
+        from ...sequences import Sequences, load
+
+        only = self.split if self.split in (Split.TRAIN, Split.TEST) else None
+        options: dict[str, Any] = {
+            "split": None if only is None else only.value,
+            "time": _as_position(self.time),
+            "values": None if self.values is None else [_as_position(one.strip()) for one in self.values.split(",")],
+            "label": self.label,
+            "group": self.group,
+            "on_error": self.on_error.value,
+        }
+        loaded = load(source, **options)
+        if isinstance(loaded, Sequences):
+            return {"all" if only is None else only.value: loaded}
+        return {"train": loaded[0], "test": loaded[1]}
+
+    def to_dict(self) -> dict[str, str]:
+        """The options that differ from their defaults."""
+        defaults = {one.name: one.default for one in fields(self)}
+        return {name: str(value) for name, value in asdict(self).items() if value != defaults[name]}
+
+    @classmethod
+    def from_dict(cls, options: dict[str, str]) -> DataOptions:
+        """The inverse of `to_dict`; unknown names are an error."""
+        unknown = options.keys() - {one.name for one in fields(cls)}
+        if unknown:
+            raise ValueError(
+                f"{min(unknown)!r} is no option of loading: expected {', '.join(one.name for one in fields(cls))}"
+            )
+        kinds: dict[str, Callable[[str], Any]] = {"on_error": OnError, "split": Split}
+        return cls(**{name: kinds.get(name, str)(value) for name, value in options.items()})
+
+
+def with_data_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `DataOptions`, which it takes as its keyword argument `data`."""
+    types = get_type_hints(DataOptions, include_extras=True)
+    shared = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=types[one.name])
+        for one in fields(DataOptions)
+    ]
+
+    def run(**arguments: Any) -> None:
+        command(**{name: value for name, value in arguments.items() if name not in names}, data=_collect(arguments))
+
+    names = {parameter.name for parameter in shared}
+    own = [one for one in inspect.signature(command, eval_str=True).parameters.values() if one.name != "data"]
+    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *shared)]
+    run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _collect(arguments: dict[str, Any]) -> DataOptions:
+    return DataOptions(**{one.name: arguments[one.name] for one in fields(DataOptions)})
+
+
+def require_labels(X: Sequences, source: str) -> Any:
+    """The labels of the sequences, or an error which names the option that says where they are."""
+    if X.labels is None:
+        raise ValueError(
+            f"{source} has no labels: name the column with --label, or give a regular expression for the file names, "
+            "such as --label '_(\\w+)'"
+        )
+    return X.labels
+
+
+def sequence_names(X: Sequences) -> list[str]:
+    """The ids of the sequences, or their positions."""
+    return [str(one) for one in (range(len(X)) if X.ids is None else X.ids.tolist())]
+
+
+def absolute_source(source: str) -> str:
+    """A source that means the same in another folder; the name of a data set stays as it is."""
+    is_path = os.path.exists(source) or "*" in source or os.sep in source
+    return os.path.abspath(os.path.expanduser(source)) if is_path else source
+
+
+def _as_position(text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.isdigit() else text

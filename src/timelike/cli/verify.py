@@ -1,0 +1,53 @@
+"""`timelike verify`: whether two sequences are of the same identity."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .loaded_model import ModelFolder, as_metric
+from .options.data import DataOptions, require_labels, with_data_options
+from .output import AsJson, emit, format_cell, json_fields
+
+
+@json_fields(
+    accepted="true or false: whether they are taken for the same",
+    score="number: the higher, the more similar",
+    threshold="number: the lowest score that is accepted",
+)
+@with_data_options
+def verify(
+    model: ModelFolder,
+    a: Annotated[str, typer.Argument(metavar="A", help="A file with one sequence; of several the first is taken.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    calibrate: Annotated[
+        str | None, typer.Option(metavar="DATA", help="Labelled data that set the threshold of a model without one.")
+    ] = None,
+    false_accept: Annotated[float, typer.Option(help="The rate of false accepts to calibrate for.")] = 0.01,
+    *,
+    data: DataOptions,
+    as_json: AsJson = False,
+) -> None:
+    r"""Verify a claim that two sequences are of the same class or person; the exit code is 0 either way.
+
+    Examples:
+      timelike verify motions query.npz other.npz --calibrate BasicMotions --false-accept 0.1
+    """
+    from ..models import load_model
+    from ..verify import Verifier
+
+    loaded = load_model(model)
+    if calibrate is not None:
+        known = data.load(calibrate, "train")
+        labels = require_labels(known, calibrate)
+        loaded = Verifier(as_metric(loaded)).calibrate(known, labels, false_accept=false_accept)
+    elif not hasattr(loaded, "verify"):
+        raise ValueError(f"{type(loaded).__name__} has no threshold: name labelled data that set one with --calibrate")
+    decision = loaded.verify(data.load(a)[0], data.load(b)[0])
+    fields = {name: getattr(decision, name) for name in ("accepted", "score", "threshold")}
+    text = (
+        f"{'accepted' if decision.accepted else 'rejected'}: "
+        f"score {format_cell(float(decision.score))}, threshold {format_cell(float(decision.threshold))}"
+    )
+    emit("verify", fields, text, as_json)

@@ -1,0 +1,255 @@
+"""Commands that learn a model and use it."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import timelike as tl
+from timelike.cli.learn import METHODS, WITHOUT_LABELS
+
+LABEL = ("--label", "_([a-z]+)")
+FEW = ("--set", "encoder__n_features=200")
+
+
+@pytest.fixture
+def model(run, recordings, tmp_path):
+    folder = tmp_path / "model"
+    result = run("learn", recordings, *LABEL, "--method", "classifier", *FEW, "--out", folder)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def metric(tmp_path, recordings):
+    X = tl.load(recordings, label="_([a-z]+)")
+    tl.Rocket(n_features=200, random_state=0).fit(X).save(tmp_path / "rocket")
+    return tmp_path / "rocket"
+
+
+def test_a_learned_classifier_tells_the_files_apart_and_says_how_certain_it_is(answer, model, recordings):
+    said = answer("classify", model, recordings)
+    assert said["labels"] == [name.split("_")[1] for name in said["ids"]]
+    assert len(said["ids"]) == 12
+    assert all(0.5 <= one <= 1 for one in said["confidence"])
+
+
+def test_classify_prints_a_line_for_every_sequence(run, model, recordings):
+    lines = run("classify", model, recordings / "bob_walk_*.csv").stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [["id", "class"], *([f"bob_walk_{i}", "walk"] for i in range(3))]
+
+
+def test_a_metric_classifies_by_a_reference(answer, run, metric, recordings):
+    refused = run("classify", metric, recordings)
+    assert refused.exit_code == 1
+    assert "Rocket does not classify by itself" in refused.stderr
+    said = answer("classify", metric, recordings, "--reference", recordings, *LABEL)
+    assert said["labels"] == [name.split("_")[1] for name in said["ids"]]
+
+
+def test_evaluate_scores_a_classifier_with_intervals_over_groups(answer, model, recordings):
+    ask = ("evaluate", model, recordings, *LABEL, "--group", "^([a-z]+)_")
+    grouped, single = answer(*ask), answer(*ask, "--no-groups")
+    assert grouped["kind"] == "classification"
+    assert grouped["scores"]["accuracy"] == single["scores"]["accuracy"] == 1
+    assert grouped["scores"]["accuracy_low"] < single["scores"]["accuracy_low"]  # two persons say less than 12 items
+
+
+def test_evaluate_scores_a_metric_as_the_library_does(answer, metric, recordings):
+    said = answer("evaluate", metric, recordings, *LABEL)
+    X = tl.load(recordings, label="_([a-z]+)")
+    distances = tl.load_model(metric).pairwise(X)
+    assert said["kind"] == "retrieval"
+    assert said["scores"]["mean_average_precision"] == pytest.approx(
+        tl.score.mean_average_precision(distances, X.labels)
+    )
+
+
+def test_embed_writes_the_vectors_of_the_library(answer, metric, recordings, tmp_path):
+    X = tl.load(recordings)
+    vectors = tl.load_model(metric).encode(X)
+    said = answer("embed", metric, recordings, *LABEL, "--out", tmp_path / "z.npz")
+    assert (said["sequences"], said["features"]) == vectors.shape
+    with np.load(tmp_path / "z.npz") as file:
+        np.testing.assert_array_equal(file["vectors"], vectors)
+        assert file["ids"].tolist() == X.ids.tolist()
+        assert set(file["labels"]) == {"run", "walk"}
+    parquet = pytest.importorskip("pyarrow.parquet")
+    answer("embed", metric, recordings, "--out", tmp_path / "z.parquet")
+    table = parquet.read_table(tmp_path / "z.parquet").to_pandas()
+    assert table["id"].tolist() == X.ids.tolist()
+    np.testing.assert_array_equal(table.drop(columns="id").to_numpy(), vectors)
+
+
+def test_search_gives_the_nearest_first_by_name(answer, model, recordings):
+    said = answer("search", model, recordings, recordings / "anna_run_0.csv", "-k", 3, *LABEL)
+    assert said["queries"] == ["anna_run_0"]
+    assert said["ids"][0][0] == "anna_run_0"
+    assert said["labels"] == [["run"] * 3]
+    assert said["distances"][0] == sorted(said["distances"][0])
+
+
+def test_verify_calibrates_a_threshold_on_labelled_data(answer, run, metric, recordings):
+    one, same, other = (recordings / f"{name}_0.csv" for name in ("anna_walk", "bob_walk", "anna_run"))
+    refused = run("verify", metric, one, same)
+    assert refused.exit_code == 1
+    assert "--calibrate" in refused.stderr
+    calibrated = ("--calibrate", recordings, *LABEL, "--false-accept", 0.2)
+    assert answer("verify", metric, one, same, *calibrated)["accepted"] is True
+    assert answer("verify", metric, one, other, *calibrated)["accepted"] is False
+
+
+def test_a_job_repeats_what_was_learned_and_can_be_changed(answer, run, model, recordings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / "logs")  # another folder: paths in a job are absolute
+    before = (model / "model.safetensors").read_bytes()
+    said = answer("learn", "--job", model / "job.toml", "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == before
+    assert said["sequences"] == 12
+    answer("learn", "--job", model / "job.toml", "--set", "encoder__n_features=100")
+    assert tl.load_model(model).encoder.n_features == 100
+    assert 'encoder__n_features = "100"' in (model / "job.toml").read_text()
+    (model / "job.toml").write_text('metod = "rocket"\n')
+    result = run("learn", "--job", model / "job.toml")
+    assert result.exit_code == 1
+    assert "job.toml is no job of timelike learn: 'metod' is unknown" in result.stderr
+
+
+def test_a_seed_gives_the_same_model(answer, recordings, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        answer(
+            "learn",
+            recordings,
+            "--method",
+            "rocket",
+            "--set",
+            "n_features=100",
+            "--seed",
+            seed,
+            "--out",
+            tmp_path / name,
+        )
+    a, b, c = ((tmp_path / name / "model.safetensors").read_bytes() for name in "abc")
+    assert a == b != c
+
+
+def test_learn_says_what_is_missing_or_wrong(run, recordings, tmp_path):
+    out = ("--out", tmp_path / "model")
+    for words, code, message in (
+        (("--method", "rocket"), 2, "--out are needed"),
+        (("--method", "rockt", *out), 2, "'rockt': expected one of rocket"),
+        (("--method", "rocket", "--set", "n_features", *out), 2, "expected NAME=VALUE"),
+        (("--method", "rocket", "--set", "features=3", *out), 1, "Invalid parameter 'features'"),
+        (("--method", "rocket", "--set", "n_features=-3", *out), 1, "n_features=-3"),
+        (("--method", "classifier", *out), 1, "has no labels: name the column with --label"),
+    ):
+        result = run("learn", recordings, *words)
+        assert result.exit_code == code, result.output
+        assert message in result.stderr
+        assert "Traceback" not in result.stderr
+        assert not (tmp_path / "model").exists()
+
+
+def test_a_place_that_holds_no_model_is_refused_before_the_training(run, recordings, monkeypatch):
+    monkeypatch.setattr("timelike.encode.Rocket.fit", None)
+    for folder, message in ((recordings, "which is no part of a model"), (recordings / "no" / "m", "does not exist")):
+        result = run("learn", recordings, "--method", "rocket", "--out", folder)
+        assert result.exit_code == 1
+        assert message in result.stderr
+    assert run("learn", "--job", "no.toml").stderr == "timelike: no.toml: No such file or directory\n"
+
+
+def test_compare_ranks_methods_and_saves_the_best(answer, recordings, tmp_path):
+    paths = ("--report", tmp_path / "page.html", "--out", tmp_path / "best")
+    said = answer("compare", recordings, *LABEL, "--method", "euclidean", "--method", "dtw", "--folds", 2, *paths)
+    assert {row["method"] for row in said["rows"]} == {"euclidean", "dtw"}
+    assert said["rows"][0]["method"] == said["best"]
+    means = [row["scores"]["accuracy"][0] for row in said["rows"]]
+    assert means == sorted(means, reverse=True)
+    assert "dtw" in (tmp_path / "page.html").read_text()
+    assert len(answer("classify", tmp_path / "best", recordings)["labels"]) == 12
+
+
+def test_forecasts_are_those_of_the_library_with_calibrated_intervals(answer, recordings, tmp_path):
+    answer("learn", recordings, "--method", "ridge", "--out", tmp_path / "ridge")
+    ask = ("forecast", tmp_path / "ridge", recordings, "--horizon", 3)
+    said = answer(*ask, "--out", tmp_path / "next.npz", "--plot", tmp_path / "next.png")
+    expected = tl.load_model(tmp_path / "ridge").predict(tl.load(recordings), 3).mean
+    np.testing.assert_allclose(said["mean"], expected)
+    assert said["low"] is None
+    np.testing.assert_allclose(tl.load(tmp_path / "next.npz").values, expected.reshape(-1, 2))
+    assert (tmp_path / "next.png").read_bytes().startswith(b"\x89PNG")
+    said = answer(*ask, "--calibrate", recordings)
+    assert (np.asarray(said["low"]) < np.asarray(said["high"])).all()
+    scores = answer("evaluate", tmp_path / "ridge", recordings, "--horizon", 3)["scores"]
+    assert 0 < scores["mse"] < 1
+
+
+def test_a_model_that_does_not_forecast_or_compare_says_so(run, model, answer, recordings, tmp_path):
+    assert "EmbeddingClassifier does not forecast" in run("forecast", model, recordings, "--horizon", 2).stderr
+    answer("learn", recordings, "--method", "persistence", "--out", tmp_path / "last")
+    assert "Persistence does not compare" in run("search", tmp_path / "last", recordings, recordings).stderr
+    assert (
+        "Persistence makes no vectors"
+        in run("embed", tmp_path / "last", recordings, "--out", tmp_path / "z.npz").stderr
+    )
+
+
+@pytest.mark.learn
+@pytest.mark.parametrize("method", ["tloss", "siamese", "coupled", "tap", "prototypes", "separation", "srvp"])
+def test_methods_that_train_a_network_learn_and_load(answer, one_thread, recordings, tmp_path, method):
+    label = () if method in WITHOUT_LABELS else LABEL
+    said = answer("learn", recordings, *label, "--method", method, "--set", "max_steps=2", "--out", tmp_path / method)
+    assert type(tl.load_model(tmp_path / method)).__name__ == said["learned"]
+
+
+@pytest.mark.learn
+def test_a_training_that_was_interrupted_resumes(run, answer, no_ctrl_c_before, one_thread, recordings, tmp_path):
+    ask = (
+        "learn",
+        recordings,
+        *LABEL,
+        "--method",
+        "siamese",
+        "--checkpoint",
+        tmp_path / "steps",
+        "--out",
+        tmp_path / "m",
+    )
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    stopped = run(*ask, "--set", "max_steps=1000000")
+    timer.join()
+    assert stopped.exit_code == 130, stopped.output
+    assert "the same command resumes" in stopped.stderr
+    assert not (tmp_path / "m").exists()
+    answer(*ask, "--set", "max_steps=1")
+    assert tl.load_model(tmp_path / "m").history_.n_steps > 1  # those before Ctrl-C
+    assert (
+        run("learn", recordings, "--method", "rocket", "--checkpoint", tmp_path, "--out", tmp_path / "r").exit_code == 2
+    )
+
+
+@pytest.mark.parametrize("method", ["rocket", "discriminant", "neighbors", "fused"])
+def test_methods_that_need_no_torch_learn_and_load(answer, recordings, tmp_path, method):
+    label = () if method in WITHOUT_LABELS else LABEL
+    said = answer("learn", recordings, *label, "--method", method, "--out", tmp_path / method)
+    assert type(tl.load_model(tmp_path / method)).__name__ == said["learned"]
+
+
+def test_every_method_is_tried():
+    tried = [
+        "tloss",
+        "siamese",
+        "coupled",
+        "tap",
+        "prototypes",
+        "separation",
+        "srvp",
+        "rocket",
+        "discriminant",
+        "neighbors",
+        "fused",
+    ]
+    assert METHODS.keys() == {*tried, "classifier", "ridge", "persistence"}

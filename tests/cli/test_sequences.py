@@ -1,0 +1,92 @@
+"""Commands without a model: alignment, clusters, matches."""
+
+import json
+
+import numpy as np
+import pytest
+
+import timelike as tl
+
+
+def test_align_is_the_library_and_draws(answer, recordings, tmp_path):
+    a, b = recordings / "anna_run_0.csv", recordings / "anna_walk_1.csv"
+    said = answer("align", a, b, "--set", "window=0.2", "--plot", tmp_path / "warp.png")
+    expected = tl.DTW(window=0.2).align(tl.load(a)[0], tl.load(b)[0])
+    assert said["cost"] == pytest.approx(expected.cost)
+    assert said["path"] == expected.path.tolist()
+    assert (tmp_path / "warp.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_align_takes_other_methods_and_items(answer, run, recordings):
+    said = answer("align", recordings, recordings, "--item", "1,4", "--method", "softdtw", "--set", "gamma=0.5")
+    X = tl.load(recordings)
+    assert said["cost"] == pytest.approx(tl.SoftDTW(gamma=0.5).align(X[1], X[4]).cost)
+    for words, code, message in (
+        (("--item", "12"), 1, "has 12 sequences, counted from 0"),
+        (("--item", "x"), 2, "expected a position from 0"),
+        (("--method", "dwt"), 1, "one of adtw"),
+        (("--set", "windw=1"), 1, "DTW has no option 'windw': expected one of window, band"),
+    ):
+        result = run("align", recordings, recordings, *words)
+        assert result.exit_code == code, result.output
+        assert message in result.stderr
+
+
+def test_cluster_finds_the_two_movements(answer, run, recordings, tmp_path):
+    ask = ("cluster", recordings, "-k", 2, "--label", "_([a-z]+)")
+    said = answer(*ask, "--out", tmp_path / "medoids")
+    assert said["adjusted_rand"] == 1
+    assert sorted(said["sizes"].values()) == [6, 6]
+    assert tl.load_model(tmp_path / "medoids").predict(tl.load(recordings)).tolist() == said["clusters"]
+    assert run("cluster", recordings, "--method", "dbscan", "-k", 2).exit_code == 2
+    for method in ("kmeans", "agglomerative", "spectral"):
+        assert len(answer(*ask, "--method", method)["sizes"]) == 2
+
+
+@pytest.fixture
+def pattern(tmp_path):
+    file = tmp_path / "wave.csv"
+    file.write_text("time,x\n0,1\n1,2\n2,1\n")
+    return file
+
+
+def test_match_finds_a_pattern_in_a_file(answer, run, pattern, tmp_path):
+    stream = tmp_path / "stream.csv"
+    values = [0, 0, 1, 2, 1, 0, 0, 5, 1, 2, 2, 1]
+    stream.write_text("\n".join(["time,x", *(f"{t},{x}" for t, x in enumerate(values))]) + "\n")
+    found = answer("match", pattern, stream, "-k", 2)["matches"]
+    assert [(one["stream"], one["start"], one["stop"], one["distance"]) for one in found] == [
+        ("stream", 2, 5, 0),
+        ("stream", 8, 12, 0),
+    ]
+    stream.write_text("time,x\n0,7\n1,8\n")
+    assert run("match", pattern, stream, "--threshold", 0.5).stdout == "no match\n"
+
+
+def test_match_reads_standard_input_whole_or_live(answer, run, pattern):
+    samples = "0\n1\n2\n1\n\n0,\n0\n0\n0\n0\n0\n1\n2\n1\n"
+    assert answer("match", pattern, "-", stdin=samples)["matches"][0]["start"] == 1
+    live = run("match", pattern, "-", "--threshold", 0.5, "--json", stdin=samples)
+    found = [json.loads(line)["result"]["matches"] for line in live.stdout.splitlines()]
+    assert [(one["start"], one["stop"]) for (one,) in found] == [(1, 4), (10, 13)]
+    wrong = run("match", pattern, "-", stdin="0\n1,2\n")
+    assert wrong.exit_code == 1
+    assert wrong.stderr == "timelike: line 2 of standard input is '1,2': expected 1 numbers\n"
+
+
+def test_drift_can_say_it_by_its_exit_code(run, tmp_path):
+    rng = np.random.default_rng(0)
+    files = [
+        tl.Sequences(scale * rng.standard_normal((20, 30))).save(tmp_path / f"{name}.npz")
+        for name, scale in (("old", 1), ("same", 1), ("new", 4))
+    ]
+    assert run("drift", files[0], files[2], "--permutations", 99).exit_code == 0
+    assert run("drift", files[0], files[2], "--permutations", 99, "--exit-code").exit_code == 3
+    assert run("drift", files[0], files[1], "--permutations", 99, "--exit-code").exit_code == 0
+
+
+def test_convert_takes_the_options_of_loading(answer, recordings, tmp_path):
+    options = ("--label", "_([a-z]+)", "--group", "^([a-z]+)_", "--values", "ay", "--time", "time")
+    said = answer("convert", recordings, tmp_path / "all.npz", *options)
+    X = tl.load(said["files"][0])
+    assert (set(X.labels), set(X.groups), X.channel_names) == ({"run", "walk"}, {"anna", "bob"}, ("ay",))
