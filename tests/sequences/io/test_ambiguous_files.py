@@ -104,6 +104,16 @@ def test_the_nearest_folder_says_the_label(tmp_path):
     assert X.labels.tolist() == ["walk", "walk", "sit", "sit"]
 
 
+@pytest.mark.parametrize("pattern", [r"(\w+)/", r"(\w+)/\d", r"/(\w+)/\d"])
+def test_a_pattern_with_a_slash_begins_at_the_common_folder(tmp_path, pattern):
+    """Otherwise the first folder of the machine would be the class of all files."""
+    for move in ("walk", "sit"):
+        (tmp_path / move).mkdir()
+        (tmp_path / move / "1.csv").write_text("t,ax\n0,1\n1,2\n")
+    X = tl.load(str(tmp_path / "**" / "*.csv"), label=pattern)
+    assert sorted(X.labels.tolist()) == ["sit", "walk"]
+
+
 def test_a_name_without_the_label_that_others_have_is_an_error(tmp_path):
     folder: Path = tmp_path / "runner"
     folder.mkdir()

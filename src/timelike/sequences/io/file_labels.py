@@ -121,7 +121,8 @@ def _match_names(pieces: list[ParsedFile], expression: str, role: str) -> list[s
 def _match_paths(paths: list[Path], pattern: re.Pattern[str], role: str) -> list[str]:
     """The match of the first group in the file names, in the nearest matching folder, or in the paths.
 
-    /home/runner/sit/3.csv is of the class sit, not run; a name that lacks what others have is an error.
+    /home/runner/sit/3.csv is of the class sit, not run; a name that lacks what others have is an error. Paths begin at
+    the common folder of all files if all match there.
     """
     full = [Path(os.path.abspath(path)) for path in paths]
     matches = [None if "/" in pattern.pattern else pattern.search(path.name) for path in full]
@@ -131,7 +132,9 @@ def _match_paths(paths: list[Path], pattern: re.Pattern[str], role: str) -> list
         above = [pattern.search(path.parents[depth].name) for path in full]
         matches = above if all(above) else matches
     if not any(matches):
-        matches = [pattern.search(path.as_posix()) for path in full]
+        folder = os.path.commonpath([path.parent for path in full])
+        below = [pattern.search(path.relative_to(folder).as_posix()) for path in full]
+        matches = below if all(below) else [pattern.search(path.as_posix()) for path in full]
     parts = [next((part for part in match.groups() if part), None) if match else None for match in matches]
     lacking = [path.name for path, part in zip(paths, parts, strict=True) if part is None]
     if lacking:
