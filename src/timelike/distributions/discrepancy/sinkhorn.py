@@ -461,8 +461,7 @@ class _TransportProblem:
 
 def _as_array(numbers: Numbers) -> NDArray[np.float64]:
     """An array with the memory of a tensor on the CPU, or an array as it is."""
-    array: NDArray[np.float64] = numbers.numpy() if is_tensor(numbers) else numbers
-    return array
+    return np.asarray(numbers)
 
 
 def _log_sum(exponents: Numbers, axis: int) -> Numbers:
