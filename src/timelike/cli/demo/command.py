@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .. import __version__
-from .errors import exit_on_error
+from ... import __version__
+from ..errors import exit_on_error
 
 if TYPE_CHECKING:
-    from ..report import Page
-    from ..sequences import Sequences
+    from ...report import Page
+    from ...sequences import Sequences
 
 _DATA = ("BasicMotions", "JapaneseVowels")
 _COLUMNS = ("data set", "train", "test", "lengths", "channels", "classes", "accuracy", "seconds")
@@ -64,9 +64,9 @@ def demo(out: Annotated[Path, typer.Option(help="Where to write the report.")] =
 
 
 def _classify(name: str) -> DemoRun:
-    from ..align import DTW
-    from ..neighbors import Neighbors
-    from ..sequences import load
+    from ...align import DTW
+    from ...neighbors import Neighbors
+    from ...sequences import load
 
     train, test = load(name)
     began = time.perf_counter()
@@ -75,8 +75,8 @@ def _classify(name: str) -> DemoRun:
 
 
 def _build_page(runs: list[DemoRun]) -> Page:
-    from .. import native
-    from ..report import Page, sections
+    from ... import native
+    from ...report import Page, sections
 
     executor = (
         f"compiled kernels ({native.isa()})" if native.is_native_enabled() else "the fallback (no kernels here, slower)"
@@ -95,8 +95,8 @@ def _build_page(runs: list[DemoRun]) -> Page:
 def _alignment_figures(run: DemoRun) -> list[str]:
     import numpy as np
 
-    from ..align import DTW
-    from ..report import sections
+    from ...align import DTW
+    from ...report import sections
 
     chosen = int(np.argmax([sequence.std(axis=0).mean() for sequence in run.test]))  # the one that moves most
     nearest = int(DTW().neighbors(run.train, run.test[[chosen]]).ids[0, 0])
