@@ -1,0 +1,1 @@
+"""The sections of the demo, one file each, in the order of `CHAPTERS`."""
