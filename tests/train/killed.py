@@ -26,7 +26,10 @@ from train.objectives import Contest, Judged, Line
 RUNS = {
     "adam": (Judged, {"max_epochs": 8, "patience": 6, "schedule": Plateau(patience=1)}),
     "adamw": (lambda: Line(kind="adamw"), {"max_steps": 45, "schedule": Cosine(warmup=3), "gradient_clip": 0.5}),
-    "sgd": (lambda: Judged(kind="sgd"), {"max_steps": 40, "validate_every": 5, "patience": 3}),
+    "sgd": (
+        lambda: Judged(kind="sgd"),
+        {"max_steps": 40, "validate_every": 5, "patience": 3, "gradient_clip": "adaptive"},
+    ),
     "contest": (
         Contest,
         {"max_steps": 30, "schedule": {"generator": StepDecay(every=4), "critic": Plateau(patience=2)}},

@@ -210,6 +210,31 @@ def test_a_gradient_is_clipped_to_its_norm():
     assert history["gradient_norm"].tolist() == [1000.0]
 
 
+def test_an_adaptive_clip_is_twice_the_median_of_the_last_hundred_norms():
+    slopes = np.random.default_rng(0).integers(1, 9, 150).astype(float)  # small integers: medians with ties
+    slopes[120] = 1e4
+
+    class Sloped(Quadratic):
+        def batches(self, epoch, rng):
+            yield from (Batch([i], slope=torch.tensor([slope])) for i, slope in enumerate(slopes))
+
+        def loss(self, batch):
+            return (batch["slope"] * self.module["w"]).sum()  # the gradient is the slope, whatever w is
+
+    objective = Sloped(rate=1.0)
+    history = fit(objective, max_steps=150, gradient_clip="adaptive")
+    np.testing.assert_allclose(history["gradient_norm"], slopes, rtol=1e-6)
+    limits = [2 * np.median(slopes[max(0, i - 100) : i]) if i >= 10 else np.inf for i in range(150)]
+    assert limits[120] < 20
+    moved = np.minimum(slopes, limits).sum()
+    assert objective.module["w"].item() == pytest.approx(-moved, rel=1e-5)
+
+
+def test_an_adaptive_clip_needs_one_optimizer():
+    with pytest.raises(ValueError, match="gradient_clip='adaptive' is for one optimizer"):
+        fit(Contest(), max_steps=1, gradient_clip="adaptive")
+
+
 def test_a_gradient_whose_square_overflows_can_still_be_clipped():
     class Steep(Quadratic):
         def loss(self, batch):
@@ -423,6 +448,7 @@ def test_a_history_draws_itself():
         ({"max_time": -1}, "max_time=-1: expected a finite number greater than 0"),
         ({"max_steps": 1, "patience": 2}, "patience needs a score: Line does not define validate()"),
         ({"max_steps": 1, "gradient_clip": 0}, "gradient_clip=0: expected a finite number greater than 0"),
+        ({"max_steps": 1, "gradient_clip": "auto"}, "gradient_clip='auto': expected a number above 0, math.inf or"),
         ({"max_steps": 1, "precision": "16-mixed"}, "precision='16-mixed': expected one of '32-true'"),
         ({"max_steps": 1, "strategy": "fsdp"}, "strategy='fsdp': expected one of 'auto', 'ddp'"),
         ({"max_steps": 1, "schedule": "cosine"}, "schedule is a str: expected a Schedule such as Cosine()"),

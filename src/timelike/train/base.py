@@ -129,8 +129,8 @@ class Trained(Model):
         counts = {"max_steps": limits["max_steps"], "max_epochs": limits["max_epochs"]}
         assert trainer.schedule is not None
         schedule = make_schedule(trainer.schedule, **counts, n_batches=objective.n_batches())
-        clip = None if trainer.gradient_clip == math.inf else trainer.gradient_clip
-        return {**limits, "gradient_clip": clip, "schedule": schedule} | self._validation_options(objective, **counts)
+        training = {**limits, "gradient_clip": trainer.gradient_clip, "schedule": schedule}
+        return training | self._validation_options(objective, **counts)
 
     def _default_steps(self, objective: Objective) -> int:
         """The number of training steps if neither steps nor epochs are given."""

@@ -73,6 +73,10 @@ class History:
         """The last number of this name; NaN if there is none."""
         return self.tracks[name].values[-1] if name in self.tracks else float("nan")
 
+    def recent(self, name: str, n: int) -> list[float]:
+        """The last n numbers of this name, or all if there are fewer."""
+        return self.tracks[name].values[-n:] if name in self.tracks else []
+
     @property
     def names(self) -> list[str]:
         """The names of all tracks."""

@@ -28,6 +28,7 @@ from .budget import Budget
 from .callbacks import Callback, DurationNotice, ProgressBar
 from .checkpoints import Checkpoints
 from .exceptions import DivergenceError, NotFiniteError
+from .gradient_clipping import GradientClip, check_gradient_clip, max_gradient_norm
 from .history import LOOP_TRACKS, History
 from .objective import MIN_CHECKED_STEPS, Objective
 from .optimizer_step import OptimizerStep, divergence_error, format_ids, named_optimizers, optimizer_options
@@ -51,7 +52,7 @@ def fit(
     devices: int = 1,
     strategy: Strategy = "auto",
     precision: Precision = "32-true",
-    gradient_clip: float | None = None,
+    gradient_clip: GradientClip | None = None,
     schedule: Schedule | Mapping[str, Schedule] | None = None,
     validate_every: int | None = None,
     patience: int | None = None,
@@ -74,8 +75,9 @@ def fit(
     accelerator, devices, strategy, precision
         Where to compute. `strategy="ddp"` starts one process per device, also with `accelerator="cpu"`: each runs the
         calling program, takes its part of every batch, and ends with the same weights.
-    gradient_clip : float, optional
-        Maximum norm of the gradient; longer gradients are scaled down.
+    gradient_clip : float or "adaptive", optional
+        Maximum norm of the gradient; longer gradients are scaled down. "adaptive" is twice the median norm of the last
+        100 steps; it needs an objective with one optimizer.
     schedule : Schedule, optional
         Schedule of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `LinearDecay`, `StepDecay` or
         `Milestones`; for several optimisers, one for all or a dict with one for each.
@@ -106,7 +108,7 @@ def fit(
     limits = Budget.from_options(objective, max_steps, max_epochs, max_time, validate_every, patience)
     schedules = _check_schedules(schedule, max_steps if max_time is None else max_steps or sys.maxsize)
     checkpoints = _check_checkpoints(checkpoint, checkpoint_every, resume)
-    clip = None if gradient_clip is None else check_float(gradient_clip, "gradient_clip", above=0)
+    clip = None if gradient_clip is None else check_gradient_clip(gradient_clip, "gradient_clip")
     check_progress(progress)
     seed = sample_seed(random_state)
     processes = Processes.start(accelerator, devices, strategy, precision)
@@ -198,14 +200,17 @@ class TrainingLoop:
         budget: Budget,
         schedules: Mapping[str, Schedule] | Schedule | None,
         checkpoints: Checkpoints | None,
-        clip: float | None,
+        clip: GradientClip | None,
         callbacks: Sequence[Callback],
         interrupts: InterruptHandler,
     ) -> None:
         self.run, self.budget, self.checkpoints, self.clip = run, budget, checkpoints, clip
         self.callbacks, self.interrupts = callbacks, interrupts
         self.processes, self.objective = run.processes, run.objective
-        self.optimizer_step = OptimizerStep(run.module, run.optimizers, run.processes, clip)
+        self.optimizer_step = OptimizerStep(run.module, run.optimizers, run.processes)
+        if clip == "adaptive" and len(run.optimizers) > 1:
+            names = ", ".join(map(repr, run.optimizers))
+            raise ValueError(f"gradient_clip='adaptive' is for one optimizer, and there are {names}: give a number")
         alike = dict.fromkeys(run.optimizers, schedules) if isinstance(schedules, Schedule) else {}
         self.schedules = schedules if isinstance(schedules, Mapping) else alike
         if schedules is not None and self.schedules.keys() != run.optimizers.keys():
@@ -333,6 +338,7 @@ class TrainingLoop:
         rates = self._set_rates()
         # a forward pass changes running means before the loss is checked
         buffers = {name: tensor.clone() for name, tensor in run.module.named_buffers()}
+        descent.clip = max_gradient_norm(self.clip, run.history)
         updates, descent.started_at = descent.n_updates, clock.now()
         begin = descent.started_at
         part = self._process_share(batch)
@@ -341,7 +347,7 @@ class TrainingLoop:
                 numbers = self.objective.step(part.match_module(run.module), descent)
         except NotFiniteError as error:
             _restore_buffers(run.module, buffers)
-            raise divergence_error(error, batch, run, next(iter(rates.values())), self.clip) from None
+            raise divergence_error(error, batch, run, next(iter(rates.values())), descent.clip) from None
         except StepAborted:
             _restore_buffers(run.module, buffers)
             raise

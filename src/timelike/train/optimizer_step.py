@@ -35,10 +35,10 @@ class OptimizerStep:
     Gradients of other parameters are discarded, for example those that a generator's loss leaves in its critic.
     """
 
-    def __init__(
-        self, module: nn.Module, optimizers: Mapping[str, Optimizer], processes: Processes, clip: float | None
-    ) -> None:
-        self._module, self._optimizers, self._processes, self._clip = module, optimizers, processes, clip
+    def __init__(self, module: nn.Module, optimizers: Mapping[str, Optimizer], processes: Processes) -> None:
+        self._module, self._optimizers, self._processes = module, optimizers, processes
+        self.clip: float | None = None
+        """Maximum norm of the gradient."""
         self.weight = 1.0
         """The weight of this process, if the parts of a batch differ in size."""
         self.norm = 0.0
@@ -101,8 +101,8 @@ class OptimizerStep:
         if not torch.isfinite(norm):
             self._module.zero_grad()
             raise NotFiniteError(f"the gradient's norm is {float(norm)}")
-        if self._clip is not None:
-            clip_grads_with_norm_(parameters, self._clip, norm)
+        if self.clip is not None:
+            clip_grads_with_norm_(parameters, self.clip, norm)
         return float(norm)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from ..core.parameters import check_choice, check_float, check_folder, check_int
 from ..models.options import Option
+from .gradient_clipping import GradientClip, check_gradient_clip
 from .schedules import Schedule, ScheduleName, check_schedule
 
 Accelerator = Literal["cpu", "auto", "gpu", "cuda", "mps"]
@@ -41,8 +42,9 @@ class Trainer:
         The optimizer; "sgd" has no momentum.
     betas : tuple of two floats or None
         Decay rates of Adam's two averages.
-    gradient_clip : float or None
-        Maximum norm of the gradient; longer gradients are scaled down. `math.inf` disables clipping.
+    gradient_clip : float, "adaptive" or None
+        Maximum norm of the gradient; longer gradients are scaled down. "adaptive" is twice the median norm of the last
+        100 steps (like AutoClip of Seetharaman et al., 2020); `math.inf` disables clipping.
     schedule : str, Schedule or None
         How the learning rate changes: "constant"; "one_cycle", up and down once; "cosine", up over a tenth of the steps
         and down along a cosine; "linear", down to 0 over the last tenth; "plateau", halved after 10 epochs without a
@@ -79,7 +81,7 @@ class Trainer:
     optimizer: OptimizerName | None = None
     betas: tuple[float, float] | None = None
     weight_decay: float | None = None
-    gradient_clip: float | None = None
+    gradient_clip: GradientClip | None = None
     schedule: ScheduleName | Schedule | None = None
     max_epochs: int | None = None
     validation: float | None = None
@@ -97,7 +99,7 @@ class Trainer:
             "optimizer": lambda value, name: check_choice(value, name, get_args(OptimizerName)),
             "betas": _check_betas,
             "weight_decay": lambda value, name: check_float(value, name, 0),
-            "gradient_clip": lambda value, name: value if value == math.inf else check_float(value, name, above=0),
+            "gradient_clip": check_gradient_clip,
             "schedule": check_schedule,
             "max_epochs": lambda value, name: check_int(value, name, 1),
             "validation": lambda value, name: check_float(value, name, 0, 0.9),

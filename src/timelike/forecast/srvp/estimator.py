@@ -113,7 +113,7 @@ class SRVP(LatentForecaster):
         only `max_time` is set, training uses all of it.
     trainer : Trainer or None
         How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=5e-3`, `optimizer="adamw"`,
-        `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held out only if there are 20 or
+        `gradient_clip="adaptive"`, `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held out only if there are 20 or
         more. The precision "auto" uses mixed bfloat16 for images on processors that support it, which is faster, and
         single precision otherwise (`benchmarks.speed.forecast` compares times and losses of both). Weights depend on
         the precision, so use "32-true" for results that must be reproducible on any machine.
@@ -158,7 +158,13 @@ class SRVP(LatentForecaster):
     network_: SRVPNetwork
 
     _own_trainer: ClassVar[Trainer] = Trainer(
-        batch_size=64, learning_rate=5e-3, optimizer="adamw", schedule="one_cycle", validation=0.0, precision="auto"
+        batch_size=64,
+        learning_rate=5e-3,
+        optimizer="adamw",
+        gradient_clip="adaptive",  # one long gradient can leave a sigmoid decoder black for good
+        schedule="one_cycle",
+        validation=0.0,
+        precision="auto",
     )
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
     _is_probabilistic: ClassVar[bool] = True

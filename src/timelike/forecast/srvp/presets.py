@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...train import LinearDecay, Trainer
@@ -21,7 +22,9 @@ _THESIS: dict[str, Any] = {
 def _training(batch_size: int, level: int, falling: int) -> dict[str, Any]:
     """`level` steps at the full learning rate, then `falling` steps in which it decreases to 0."""
     schedule = LinearDecay(share=falling / (level + falling))
-    trainer = Trainer(batch_size=batch_size, learning_rate=3e-4, betas=(0.9, 0.999), schedule=schedule)
+    trainer = Trainer(
+        batch_size=batch_size, learning_rate=3e-4, betas=(0.9, 0.999), gradient_clip=math.inf, schedule=schedule
+    )
     return {"max_steps": level + falling, "trainer": trainer}
 
 
