@@ -2,7 +2,7 @@
 
     python -m benchmarks.papers.srvp.ablations --data DIR --minutes 12
 
-Table 4.1's ablations: every form is trained for as many minutes by the clock, on clips of 15 frames, and goes on for 95
+Table 4.1's ablations: every form is trained for as many minutes of the processor, on clips of 15 frames, and goes on for 95
 frames (20 where bounces are random) after the 5 it sees.
 """
 

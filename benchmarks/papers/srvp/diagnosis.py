@@ -4,7 +4,7 @@
 
 From one clip that is learned by heart to two digits: scenes of one spot (`scene_clips`) and scikit-learn's digits, at
 16 × 16 and 32 × 32. SRVP is at its defaults, with other codecs, and with the thesis's sizes and settings at a quarter
-of the widths; each trains in one thread for `--minutes` by the clock.
+of the widths; each trains in one thread for `--minutes` of the processor.
 
 The scratch folder keeps what is trained and the pictures that the figures show.
 """

@@ -5,10 +5,9 @@
     python -m benchmarks.papers.srvp.digits --data DIR --only "one digit/SRVP/0" --minutes 100
 
 One and two digits of MNIST, whose bounces are mirror-like or go where nobody knows; 5 frames are seen. Training draws
-clips anew from the training pictures; what is asked about shows test pictures. Networks are trained in one thread by
-the clock, for as many minutes as the version of the digits has (15 for one digit and 90 for two; `--minutes-of "two
-digits=45"` changes one, `--minutes` gives all versions the same), so that on a busy machine none has more of the
-processor than this; what each had is told. The ConvLSTM's loss and size are those of the rows `held out: …`, which
+clips anew from the training pictures; what is asked about shows test pictures. Networks are trained in one thread, for
+as many processor minutes as the version of the digits has (15 for one digit and 90 for two; `--minutes-of "two
+digits=45"` changes one, `--minutes` gives all versions the same). The ConvLSTM's loss and size are those of the rows `held out: …`, which
 learn for `--trying` minutes from four fifths of the training pictures and are judged by clips of the others.
 
 The scratch folder keeps checkpoints and what is trained: a row that was broken off goes on there, and the tables about
@@ -55,7 +54,7 @@ class Digits(DigitsProgram):
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--minutes", type=float, help="of the training of a network, by the clock, in every version"
+            "--minutes", type=float, help="processor minutes of the training of a network, in every version"
         )
         parser.add_argument(
             "--minutes-of",

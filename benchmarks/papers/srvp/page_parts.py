@@ -56,7 +56,10 @@ def with_time(columns: Sequence[str], lines: Iterable[Sequence[str]], first: str
 
 
 def took(row: Found) -> list[str]:
-    """Minutes by the clock, minutes of the processor, and steps; dashes for what learns nothing."""
+    """Minutes of the budget, minutes of the processor, and steps; dashes for what learns nothing.
+
+    The two differ in rows made before budgets were processor time.
+    """
     if "minutes" not in row:
         return ["–", "–", "–"]
     return [f"{row['minutes']:g}", f"{row['processor seconds'] / 60:.1f}", str(row["training steps"])]

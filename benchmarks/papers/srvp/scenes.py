@@ -5,7 +5,7 @@
 A dot that bounces off walls, a ball under gravity and a dot that bounces off in random directions, at 16 × 16: 300
 clips of 30 frames to learn from, drawn anew for every seed, and always the same 100 others for the test, of which 5
 frames are seen. SRVP and Separation are at the library's defaults with nothing but a limit in time; every network
-trains in one thread for `--minutes` by the clock.
+trains in one thread for `--minutes` of the processor.
 
 The scratch folder keeps checkpoints and what is trained: a row that was broken off goes on there.
 """

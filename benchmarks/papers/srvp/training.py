@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,11 @@ from benchmarks.papers.srvp.convlstm import ConvLSTM
 from benchmarks.papers.srvp.svg import SVG
 
 import timelike as tl
+from timelike.train import NotLearnedWarning
+from timelike.train.clock import use_clock
 
 QUICK, FEW = 2, 64  # steps of a training that only shows that a program runs, and clips that it draws
-_ENDLESS = 10_000_000  # steps: the clock ends a training
+_ENDLESS = 10_000_000  # steps: time ends a training
 
 SYSTEMS = {"SRVP": "srvp", "Separation": "separation"}  # others are networks of these programs:
 _OWN: dict[str, tuple[Callable[..., Any], Any]] = {"ConvLSTM": (ConvLSTM, convlstm), "SVG": (SVG, svg)}
@@ -42,8 +44,10 @@ def trained(
     quick: bool,
     *,
     only_time: bool = False,
-) -> tuple[Any, dict[str, float]]:
-    """A model after so many minutes by the clock, with the seconds of the processor and the steps that it took.
+) -> tuple[Any, dict[str, Any]]:
+    """A model after so many processor minutes of one thread, with the seconds and the steps that it took.
+
+    Budgets are processor time, so that rows made on a busy machine are as good as those of a quiet one.
 
     The folder keeps it: a training that was broken off goes on there, and one that is at its end is taken as it is, by
     whatever program asks for the same, while the numerics of what is learned are the same. `clips` are sequences or a
@@ -59,20 +63,14 @@ def trained(
     folder.mkdir(parents=True, exist_ok=True)
     make = _OWN[kind][0] if kind in _OWN else partial(build_model, kind)
     model: Any = make(**options, **limits, checkpoint=place)
-    clock, processor = time.perf_counter(), time.process_time()
-    model.fit(clips)
-    share = (time.process_time() - processor) / (time.perf_counter() - clock)
-    return model, _told(place, {"steps": model.history_.n_steps, "share": share, "clock": model.history_.seconds})
-
-
-def _told(place: Path, found: dict[str, float]) -> dict[str, float]:
-    """What a training took: written where it was trained, for those who take it as it is."""
-    note = place / "took.json"
-    if note.exists() and (held := json.loads(note.read_text("utf-8")))["steps"] == found["steps"]:
-        found = held
-    else:
-        note.write_text(json.dumps(found), encoding="utf-8")
-    return {"training steps": found["steps"], "processor seconds": found["share"] * found["clock"]}
+    with use_clock(time.process_time), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(clips)
+    found: dict[str, Any] = {"training steps": model.history_.n_steps, "processor seconds": model.history_.seconds}
+    for one in caught:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    unlearned = [str(one.message) for one in caught if issubclass(one.category, NotLearnedWarning)]
+    return model, found | ({"not learned": unlearned[0]} if unlearned else {})
 
 
 def _word(options: dict[str, Any]) -> str:

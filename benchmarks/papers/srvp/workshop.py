@@ -30,7 +30,7 @@ class DigitsProgram(Experiment[Trial]):
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--minutes", type=float, default=cls.usual_minutes, help="of the training of a network, by the clock"
+            "--minutes", type=float, default=cls.usual_minutes, help="processor minutes of the training of a network"
         )
 
     def systems(self, row: Trial) -> Iterable[str]:
