@@ -220,7 +220,11 @@ def test_an_interval_is_around_the_mean_of_as_many_draws_as_its_errors_are_of(n_
     counts = (~np.isnan(found.calibration.errors)).sum(axis=0)
     places = np.vectorize(lambda count: quantile_rank(0.9, count) - 1)(counts)
     margin = np.take_along_axis(ordered, places[None], axis=0)[0]
-    np.testing.assert_allclose(found.quantile(0.9), found.samples[:used].mean(axis=0) + margin, rtol=1e-12)
+    unit = 1.0
+    if used >= 10:
+        deviation = found.samples[:used].std(axis=0, ddof=1)
+        unit = np.sqrt(deviation**2 + found.calibration.min_spread.astype(float) ** 2)
+    np.testing.assert_allclose(found.quantile(0.9), found.samples[:used].mean(axis=0) + margin * unit, rtol=1e-6)
     np.testing.assert_array_equal(found.mean, found.samples.mean(axis=0))
 
 
@@ -235,6 +239,46 @@ def test_errors_of_means_are_those_of_the_first_draws_of_the_same_futures(monkey
     for one in [*model.shorter_calibrations_, model.calibration_]:
         np.testing.assert_array_equal(one.errors, (truth - drawn.samples[: one.n_samples].mean(0)).astype(np.float32))
     assert [one.n_samples for one in [*model.shorter_calibrations_, model.calibration_]] == [1, 2, 5]
+
+
+class KnowsItsSpread(tl.forecast.Persistence):
+    """Futures drawn around the last frame, with a deviation that is the size of the last frame."""
+
+    _is_probabilistic = True
+
+    def _predict_rows(self, past, request):
+        last = self._last_rows(past, 1)
+        shape = (request.n_samples, request.horizon, self.cells_.n_cells)
+        noise = np.stack([rng.standard_normal(shape) for rng in self._past_generators(past, request)], axis=1)
+        return Futures(None, last + np.abs(last) * noise)
+
+
+def test_intervals_around_means_of_draws_are_wide_where_the_draws_differ_and_cover_there_too():
+    """Steps of a deviation of 1, and of 10 after one past in five: margins of one width would cover 15 % of those."""
+    rng = np.random.default_rng(3)
+    start = rng.choice([1.0, 10.0], (4000, 1, 1), p=[0.8, 0.2])
+    x = np.concatenate([start, start + start * rng.standard_normal((4000, 1, 1))], axis=1)
+    model = KnowsItsSpread().fit(x[:1]).calibrate(x[1:500], horizon=1, n_samples=100)
+    low, high = (end[:, 0, 0] for end in model.predict(x[500:, :1], 1, n_samples=100, random_state=0).interval(0.8))
+    covered = (low <= x[500:, 1, 0]) & (x[500:, 1, 0] <= high)
+    wild = x[500:, 0, 0] == 10
+    assert 0.77 < covered.mean() < 0.85
+    assert 0.62 < covered[wild].mean() < 0.8
+    assert 0.78 < covered[~wild].mean() < 0.88
+    assert 5 < (high - low)[wild].mean() / (high - low)[~wild].mean() < 10
+
+
+def test_draws_that_agree_and_are_wrong_have_intervals_as_wide_as_their_errors():
+    class Certain(tl.forecast.Persistence):
+        _is_probabilistic = True
+
+        def _predict_rows(self, past, request):
+            return Futures(None, np.repeat(self._last_rows(past, 1)[None], request.n_samples, axis=0))
+
+    x = np.random.default_rng(4).standard_normal((400, 2, 3)).cumsum(axis=1)
+    model = Certain().fit(x[:1]).calibrate(x[1:200], horizon=1, n_samples=20)
+    many, plain = (model.predict(x[200:, :1], 1, n_samples=n).interval(0.8) for n in (20, 1))
+    np.testing.assert_allclose(many, plain, rtol=1e-5)
 
 
 def test_frames_too_large_for_all_counts_of_draws_keep_their_windows(monkeypatch):

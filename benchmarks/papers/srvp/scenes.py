@@ -33,6 +33,7 @@ from timelike.forecast import Analog, Mean, Persistence, Ridge
 PAST, CHUNK, LENGTH, SIZE = 5, 25, 30, 16  # Separation learns from chunks of 25 frames, SRVP of 15
 HORIZONS = (20, 25)  # steps over which errors are averaged
 SAMPLES, SSIM_SAMPLES, LEVEL = 20, 10, 0.8
+BRIGHT = 0.1  # of the spot's peak: where a forecast expects a part of it
 ROLLOUT = 10 * CHUNK  # frames of the long forecast, whose last tenth is looked at
 N_TRAIN, N_TEST, N_CALIBRATION = 300, 100, 100
 TRAIN_SEED, TEST_SEED, CALIBRATION_SEED = 10, 1000, 2000  # the seed of a row is added to the first and the last
@@ -132,6 +133,9 @@ class Scenes(Experiment[Trial]):
             forecast = model.predict(split.test[:, :PAST], HORIZONS[-1], random_state=seed, **many)
             low, high = forecast.interval(LEVEL)
             found["coverage"] = float(tl.score.coverage(truth, low, high))
+            bright = forecast._mean_of_first(forecast.calibration.n_samples) >= BRIGHT
+            if bright.any():
+                found["coverage bright"] = float(((low <= truth) & (truth <= high))[bright].mean())
             found["width"] = float(tl.score.interval_width(low, high))
         return found
 
@@ -302,7 +306,8 @@ def scenes(rows: Rows, scene: str) -> str:
 
 def coverage(rows: Rows) -> str:
     """Coverage and mean width of calibrated intervals in percent, in every scene."""
-    return _by_scene(rows, {"of samples": "coverage raw", "calibrated": "coverage", "width": "width"}, ".1f", 100)
+    fields = {"of samples": "coverage raw", "calibrated": "coverage", "bright": "coverage bright", "width": "width"}
+    return _by_scene(rows, fields, ".1f", 100)
 
 
 def rollout(rows: Rows) -> str:

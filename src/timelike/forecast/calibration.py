@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .base import Forecaster
 
 _BLOCK_NUMBERS = 1 << 24  # numbers forecast at a time
+_MIN_SPREAD_SAMPLES = 10  # fewest samples whose spread is a unit of errors: that of two is often nearly 0
+_MEDIAN_SHARE = 0.5  # smallest spread of samples, relative to the median size of an error
+_RMS_SHARE = 0.01  # the same, relative to the root mean squared error, if most errors are 0
 _RANK_TOLERANCE = 1e-9  # rounding error of q · (n + 1)
 _MORE_DATA_HINT = "give calibrate more or longer sequences"
 _MEMORY_HINT = (
@@ -27,6 +30,11 @@ _MEMORY_HINT = (
 
 class ConformalCalibration(NamedTuple):
     """Errors (truth − forecast) of windows, (window, step, *frame); NaN where a window ends before a step.
+
+    If the forecast is the mean of 10 or more samples, errors are relative to the spread of these samples, so that
+    intervals are wide where futures differ and narrow elsewhere (Lei et al., 2018, section 5.2). The unit of an error
+    is √(s² + c²), with the standard deviation s of the samples and the smallest spread c of its step and channel,
+    `min_spread` (step, channel): half the median size of an error, since samples may agree and still be wrong.
 
     Split conformal prediction: if the next window is exchangeable with these n, its error is at most their k-th
     smallest with probability k/(n + 1) or more (Vovk, Gammerman and Shafer, 2005; Lei et al., 2018). Both tails are
@@ -40,11 +48,18 @@ class ConformalCalibration(NamedTuple):
     errors: NDArray[np.float32]
     n_samples: int = 1
     is_memory_limited: bool = False
+    min_spread: NDArray[np.float32] | None = None
 
     @property
     def horizon(self) -> int:
         """The number of calibrated steps."""
         return int(self.errors.shape[1])
+
+    def error_unit(self, samples: NDArray[Any], steps: NDArray[np.int64]) -> Any:
+        """The unit of the errors for a forecast with these samples (sample, item, frame, …) at these steps."""
+        if self.min_spread is None:
+            return 1.0
+        return _combine_spreads(samples[: self.n_samples].std(axis=0, ddof=1), self.min_spread[steps])
 
     def window_counts(self) -> NDArray[np.int64]:
         """The number of windows that reach each step, (step,)."""
@@ -52,7 +67,7 @@ class ConformalCalibration(NamedTuple):
         return np.asarray((~np.isnan(flat)).any(axis=2).sum(axis=0), np.int64)
 
     def margin(self, q: float, n_steps: int) -> NDArray[np.float64]:
-        """The margin to add to a forecast so that the truth is below it with probability q, (step, *frame).
+        """The margin, in units of the errors, below which an error lies with probability q, (step, *frame).
 
         The rank is rounded up above one half and down below it, so that intervals never cover less than requested.
         """
@@ -100,6 +115,8 @@ def _check_errors(calibration: ConformalCalibration, name: str, scope: schema.Ch
     ended = np.isnan(calibration.errors[:, :, scope.model.cells_.valid_mask])  # (window, step, cell)
     if (ended != ended[:, :, :1]).any() or (ended[:, :-1] & ~ended[:, 1:]).any():
         raise ValueError(f"{name}.errors holds NaN before the end of a window: expected finite numbers")
+    if calibration.min_spread is not None and not (calibration.min_spread > 0).all():
+        raise ValueError(f"{name}.min_spread holds {calibration.min_spread.min()}: expected numbers above 0")
 
 
 CALIBRATION_SCHEMA = schema.record(
@@ -108,6 +125,7 @@ CALIBRATION_SCHEMA = schema.record(
     errors=schema.array("calibration window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
     n_samples=schema.integer(1, 1 << 31),
     is_memory_limited=schema.boolean(),
+    min_spread=schema.nullable(schema.array("step", lambda model: model.cells_.frame[0], dtype="float32")),
 )
 """The schema of a calibration as an attribute of a forecaster."""
 
@@ -120,10 +138,11 @@ def measure_errors(
     counts: list[int],
     meter: TimedProgressMeter,
 ) -> list[ConformalCalibration]:
-    """Truth minus forecast, (window, step, *frame), for each number of samples; NaN after the end of a sequence."""
+    """The errors of means of each number of samples."""
     frames, rng = model.cells_.target_frames(sequences), np.random.default_rng(0)
     shape = (len(counts), len(windows.item), steps, *frames.frame)
     error_arrays = np.empty(shape, np.float32)
+    spreads = {count: np.empty(shape[1:], np.float32) for count in counts if count >= _MIN_SPREAD_SAMPLES}
     at_once = max(1, _BLOCK_NUMBERS // (counts[-1] * steps * model.cells_.valid_mask.size))
     for begin in range(0, len(windows.item), at_once):
         rows = slice(begin, begin + at_once)
@@ -134,8 +153,32 @@ def measure_errors(
         truth = futures_after(frames, some, steps)
         for row, count in enumerate(counts):
             error_arrays[row, rows] = truth - forecast._mean_of_first(count)
+            if count in spreads:
+                spreads[count][rows] = forecast.samples[:count].std(axis=0, ddof=1)
         meter.step(len(some.item))
-    return [ConformalCalibration(errors, count) for errors, count in zip(error_arrays, counts, strict=True)]
+    return [
+        _relative_to_spread(errors, spreads[count], count) if count in spreads else ConformalCalibration(errors, count)
+        for errors, count in zip(error_arrays, counts, strict=True)
+    ]
+
+
+def _relative_to_spread(
+    errors: NDArray[np.float32], spreads: NDArray[np.float32], n_samples: int
+) -> ConformalCalibration:
+    """A calibration by errors (window, step, channel, …) in units of the spreads of samples."""
+    axes, valid = (0, *range(3, errors.ndim)), ~np.isnan(errors)
+    squares = np.square(errors, dtype=np.float64).sum(axis=axes, where=valid) / np.maximum(1, valid.sum(axis=axes))
+    sizes = np.where(valid.any(axis=axes, keepdims=True), np.abs(errors), 0.0)  # of a masked channel: no empty median
+    shares = _MEDIAN_SHARE * np.nanmedian(sizes, axis=axes), _RMS_SHARE * np.sqrt(squares)
+    min_spread = np.maximum(np.maximum(*shares), np.finfo(np.float32).tiny).astype(np.float32)
+    relative = np.divide(errors, _combine_spreads(spreads, min_spread), out=errors)
+    return ConformalCalibration(relative, n_samples, min_spread=min_spread)
+
+
+def _combine_spreads(spreads: NDArray[Any], min_spread: NDArray[np.float32]) -> NDArray[Any]:
+    """√(s² + c²) for s (item, step, channel, …) and c (step, channel)."""
+    smallest = min_spread.reshape(*min_spread.shape, *[1] * (spreads.ndim - 3))
+    return np.asarray(np.hypot(spreads, smallest))
 
 
 def quantile_rank(q: float, count: int) -> int:

@@ -81,15 +81,16 @@ class Forecast:
 
         After `calibrate` this is the mean plus a quantile of the calibration errors, per step and channel (split
         conformal). If the forecast is the mean of samples, the first k samples are used, where k is one of the numbers
-        that `calibrate` measures (1, 2, 5, 10 …). Without calibration it is a quantile of the samples, which must be
-        several.
+        that `calibrate` measures (1, 2, 5, 10 …), and from 10 samples on errors are relative to their spread. Without
+        calibration it is a quantile of the samples, which must be several.
         """
         q = check_float(q, "q", above=0.0)
         if q >= 1:
             raise ValueError(f"q={q}: expected a number between 0 and 1, such as 0.9")
         if self.calibration is not None:
-            margin = self.calibration.margin(q, self._n_steps())
-            return np.asarray(self._mean_of_first(self.calibration.n_samples) + margin[self._step_indices()])
+            steps, center = self._step_indices(), self._mean_of_first(self.calibration.n_samples)
+            margin = self.calibration.margin(q, self._n_steps())[steps]
+            return np.asarray(center + margin * self.calibration.error_unit(self.samples, steps))
         need = max(_MIN_SAMPLES, min_windows(q))
         if 1 < len(self.samples) < need:
             raise ValueError(

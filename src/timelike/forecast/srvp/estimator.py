@@ -113,10 +113,10 @@ class SRVP(LatentForecaster):
         only `max_time` is set, training uses all of it.
     trainer : Trainer or None
         How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=5e-3`, `optimizer="adamw"`,
-        `gradient_clip="adaptive"`, `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held out only if there are 20 or
-        more. The precision "auto" uses mixed bfloat16 for images on processors that support it, which is faster, and
-        single precision otherwise (`benchmarks.speed.forecast` compares times and losses of both). Weights depend on
-        the precision, so use "32-true" for results that must be reproducible on any machine.
+        `gradient_clip="adaptive"`, `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held
+        out only if there are 20 or more. The precision "auto" uses mixed bfloat16 for images on processors that support
+        it, which is faster, and single precision otherwise (`benchmarks.speed.forecast` compares times and losses of
+        both). Weights depend on the precision, so use "32-true" for results that must be reproducible on any machine.
     standardize : bool
         Whether channels are standardized to mean 0 and standard deviation 1 for the network.
     progress : bool or None
