@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BLOCK_NUMBERS = 1 << 24  # numbers forecast at a time
 _MIN_SPREAD_SAMPLES = 10  # fewest samples whose spread is a unit of errors: that of two is often nearly 0
 _MEDIAN_SHARE = 0.5  # smallest spread of samples, relative to the median size of an error
-_RMS_SHARE = 0.01  # the same, relative to the root mean squared error, if most errors are 0
+_RMS_SHARE = 1e-6  # the same, relative to the root mean squared error: most errors may be 0
 _RANK_TOLERANCE = 1e-9  # rounding error of q · (n + 1)
 _MORE_DATA_HINT = "give calibrate more or longer sequences"
 _MEMORY_HINT = (
