@@ -19,7 +19,11 @@ from ..core.progress import omit_lines
 
 FAILURE, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError, NotImplementedError)
-_IN_TERMINAL = {'on_error="skip"': "--on-error skip", "progress=True shows a bar": "a terminal shows a bar"}
+_IN_TERMINAL = {
+    'on_error="skip"': "--on-error skip",
+    "progress=True shows a bar": "a terminal shows a bar",
+    "max_steps=500 includes": "--max-steps 500 includes",
+}
 
 
 @contextmanager
@@ -39,11 +43,21 @@ def _describe_error(error: Exception) -> str:
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.filename}: {error.strerror}"
-    for python, option in _IN_TERMINAL.items():
-        text = text.replace(python, option)
+    text = in_options(text)
     if isinstance(error, _EXPECTED) and text:
         return text
     return f"{type(error).__name__}: {text}; this is a defect of timelike, and timelike --debug COMMAND shows where"
+
+
+def in_options(text: str) -> str:
+    """A message of the library with options of the command line for arguments in Python.
+
+    >>> in_options('2 files cannot be read, on_error="skip" leaves them out')
+    '2 files cannot be read, --on-error skip leaves them out'
+    """
+    for python, option in _IN_TERMINAL.items():
+        text = text.replace(python, option)
+    return text
 
 
 class CommandGroup(TyperGroup):
