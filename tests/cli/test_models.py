@@ -271,4 +271,4 @@ def test_every_method_is_tried():
         "neighbors",
         "fused",
     ]
-    assert METHODS.keys() == {*tried, "classifier", "ridge", "persistence"}
+    assert METHODS.keys() == {*tried, "classifier", "regressor", "ridge", "persistence"}
