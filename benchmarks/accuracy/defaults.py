@@ -32,7 +32,7 @@ from benchmarks.papers.results import Found, Rows, Trial, having
 import timelike as tl
 from timelike.evaluate.methods import DEFAULT_CLASSIFIERS, ComparedMethod
 from timelike.evaluate.ranking import Ranking, rank_table
-from timelike.evaluate.run import FoldSize, estimate_seconds
+from timelike.evaluate.runtimes import FoldSize, estimate_seconds
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "choose": ("ArrowHead", "CricketX", "GunPoint", "Lightning7", "BasicMotions", "NATOPS"),

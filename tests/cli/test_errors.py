@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 import timelike as tl
 from blocked_torch import facts_without_torch
@@ -111,11 +112,13 @@ def test_help_imports_nothing_heavy(words):
         "sklearn",
         "torch",
         "matplotlib",
-        "rich",
+        "rich.console",
         "pandas",
         "timelike.sequences",
         "timelike.align",
     ]
+    if words[0] == "learn" and tuple(map(int, typer.__version__.split(".")[:2])) < (0, 21):
+        heavy.remove("rich.console")  # typer imported it for the defaults of options
     program = (
         "import sys; from timelike.cli.main import app; app(sys.argv[1:], standalone_mode=False); "
         f"print('heavy:', [name for name in {heavy} if name in sys.modules])"

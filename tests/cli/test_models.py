@@ -171,6 +171,25 @@ def test_compare_ranks_methods_and_saves_the_best(answer, recordings, tmp_path):
     assert len(answer("classify", tmp_path / "best", recordings)["labels"]) == 12
 
 
+@pytest.mark.learn
+def test_compare_at_its_defaults_says_how_long_it_takes_and_what_is_left_out(run, recordings, monkeypatch):
+    monkeypatch.setattr("timelike.evaluate.run._MIN_ANNOUNCED_SECONDS", 0.0)
+    said = run("compare", recordings, *LABEL, "--folds", 2)
+    assert said.exit_code == 0, said.output
+    (line,) = said.stderr.splitlines()  # also where nobody watches
+    assert line.startswith("compare: 7 methods, 2 folds; about ")
+    assert "which train a network: --max-steps 500 includes them, about " in said.stdout
+    assert "TAP" not in said.stdout.partition("left out:")[0]
+
+
+@pytest.mark.learn
+def test_compare_counts_steps(answer, recordings):
+    ask = ("compare", recordings, *LABEL, "--folds", 2, "--method", "SiameseGRU", "--max-steps", 2)
+    first, again = answer(*ask)["rows"], answer(*ask)["rows"]
+    assert first[0]["state"] == "finished"
+    assert [row["scores"] for row in first] == [row["scores"] for row in again]
+
+
 def test_forecasts_are_those_of_the_library_with_calibrated_intervals(answer, recordings, tmp_path):
     answer("learn", recordings, "--method", "ridge", "--out", tmp_path / "ridge")
     ask = ("forecast", tmp_path / "ridge", recordings, "--horizon", 3)
@@ -252,4 +271,4 @@ def test_every_method_is_tried():
         "neighbors",
         "fused",
     ]
-    assert METHODS.keys() == {*tried, "classifier", "ridge", "persistence"}
+    assert METHODS.keys() == {*tried, "classifier", "regressor", "ridge", "persistence"}

@@ -187,7 +187,9 @@ def test_a_comparison_survives_json(tmp_path):
 
 def test_a_table_a_picture_and_html_show_every_method():
     found = compared(waves(), {"x|y": Constant(), "<b>": tl.DTW()}, cv=2)
-    assert found.table().splitlines()[0].startswith("| method | accuracy |")
+    lines = found.table().splitlines()
+    assert lines[0].split()[:4] == ["|", "method", "|", "accuracy"]
+    assert len({line.rindex("|", 0, -1) for line in lines}) == 1  # columns are aligned
     assert "&lt;b&gt;" in found._repr_html_()
     assert "<b>" not in found._repr_html_()
     axes = found.plot().axes[0]

@@ -13,7 +13,9 @@ import timelike as tl
 from missing_extras import missing_extras
 from rivals import Constant, Euclidean, Failing, Interrupted, Limited, Slow, Warns, compared, waves
 from timelike.evaluate.methods import DEFAULT_CLASSIFIERS, DEFAULT_REGRESSORS, ComparedMethod, takes_missing
-from timelike.evaluate.run import FoldSize, SpeedTracker, estimate_seconds
+from timelike.evaluate.runtimes import FoldSize, SpeedTracker, estimate_seconds
+from timelike.train.budget import DefaultBudget
+from timelike.train.clock import use_clock
 
 # without torch the usual methods are those that are not networks, and a warning names the others
 WITHOUT_NETWORKS = pytest.mark.filterwarnings(r"ignore:compare\(\) leaves out T-Loss \+ head, SiameseGRU")
@@ -87,15 +89,96 @@ def test_what_was_measured_corrects_what_is_expected():
 
 
 def test_without_a_budget_it_is_said_how_long_it_will_take(capsys):
-    tl.compare(waves(), methods={"encoder": tl.encode.StatisticsEncoder()}, random_state=0)
-    assert "about" not in capsys.readouterr().err  # it takes no ten seconds
+    tl.compare(waves(), methods={"euclidean": tl.Euclidean()}, random_state=0)
+    assert "about" not in capsys.readouterr().err  # it takes no two seconds
     many = tl.Sequences(np.zeros((4000, 2)), labels=np.arange(4000) % 2)
     folds = [(np.arange(3990), np.arange(3990, 4000))] * 2
     tl.compare(many, methods={"euclidean": tl.Euclidean(), "statistics": Failing()}, cv=folds[:1], random_state=0)
     capsys.readouterr()
     given = {f"encoder {i}": tl.EmbeddingClassifier(tl.encode.StatisticsEncoder(), head="fail") for i in range(3)}
     tl.compare(many, methods=given, cv=folds[:1], random_state=0)
-    assert "compare: 3 methods, folds: 1; about" in capsys.readouterr().err
+    assert "compare: 3 methods, 1 fold; about" in capsys.readouterr().err
+
+
+def test_the_line_at_the_start_names_what_takes_most_of_the_time(capsys, monkeypatch):
+    monkeypatch.setattr("timelike.evaluate.run._MIN_ANNOUNCED_SECONDS", 0.0)
+    tl.compare(waves(), methods=["euclidean", "statistics + forest"], cv=2, random_state=0)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"compare: 2 methods, 2 folds; about .* s, most of it statistics \+ forest", line)
+
+
+# --- networks
+
+
+@pytest.mark.learn
+def test_networks_are_left_out_unless_steps_or_minutes_are_given():
+    found = compared(waves(), None, cv=2)
+    assert {row.method for row in found.rows} == DEFAULT_CLASSIFIERS.keys() - NETWORKS
+    (note,) = found.notes
+    assert note.startswith("left out: T-Loss + head, SiameseGRU, Prototypes, CoupledGRU, TAP, which train a network: ")
+    assert "max_steps=500 includes them" in note
+    names = {row.method for row in compared(waves(), None, cv=2, budget=1e-9).rows}
+    assert names == DEFAULT_CLASSIFIERS.keys()
+    numbers = compared(waves(), None, y=np.arange(24.0), cv=2, metric="mse")
+    assert [row.method for row in numbers.rows if "T-Loss" in row.method] == []
+
+
+@pytest.mark.learn
+def test_with_steps_the_networks_run_and_a_second_run_gives_the_same_scores():
+    runs = [compared(waves(), None, cv=2, max_steps=2) for _ in range(2)]
+    assert {row.method for row in runs[0].rows if row.state == "finished"} == DEFAULT_CLASSIFIERS.keys()
+    assert not [note for note in runs[0].notes if "left out" in note]
+    first, again = ({row.method: row.scores for row in run.rows} for run in runs)
+    assert first == again
+
+
+class Counted(tl.SiameseGRU):
+    """Notes how many steps its trainings took; five by default, if they need no more than a second."""
+
+    _default_budget = DefaultBudget(step_range=(5, 5), seconds=1.0)
+    steps: ClassVar[list] = []
+
+    def fit(self, X, y=None):
+        super().fit(X, y)
+        Counted.steps.append(self.history_.n_steps)
+        return self
+
+
+@pytest.mark.learn
+def test_steps_are_those_of_every_training_that_leaves_them_open(tmp_path):
+    X, Counted.steps = waves(12), []
+    given = {"open": Counted(hidden=4), "own": Counted(hidden=4, max_steps=3)}
+    found = compared(X, given, cv=2, max_steps=2, checkpoint=tmp_path / "kept")
+    found.best()
+    assert sorted(Counted.steps[:4]) == [2, 2, 3, 3]
+    assert Counted.steps[4] == {"open": 2, "own": 3}[found.ranked_rows()[0].method]
+    assert given["open"].max_steps is None
+    with pytest.raises(ValueError, match="has 'open/0' with method="):  # other steps, another method
+        compared(X, given, cv=2, max_steps=5, checkpoint=tmp_path / "kept")
+    with pytest.raises(ValueError, match="max_steps=0"):
+        compared(X, given, max_steps=0)
+
+
+@pytest.mark.learn
+def test_no_clock_ends_a_training_unless_there_is_a_budget():
+    X, counts, Counted.steps = waves(12), iter(range(10**6)), []
+    with use_clock(lambda: 100.0 * next(counts)):
+        with pytest.warns(tl.train.NotLearnedWarning, match="max_time was over"):
+            Counted(hidden=4).fit(X, X.labels)
+        compared(X, {"counted": Counted(hidden=4)}, cv=2).best()
+        compared(X, {"counted": Counted(hidden=4)}, cv=2, budget=5.0)
+    assert Counted.steps == [1, 5, 5, 5, 1, 1]
+
+
+@pytest.mark.learn
+def test_trainings_inside_a_comparison_print_nothing_of_their_own(capsys, monkeypatch):
+    monkeypatch.setattr("timelike.evaluate.run._MIN_ANNOUNCED_SECONDS", 0.0)
+    counts = iter(range(10**6))
+    with use_clock(lambda: 100.0 * next(counts)):  # so slow that a training alone would say how long it takes
+        tl.compare(waves(12), methods={"siamese": tl.SiameseGRU(hidden=4)}, cv=2, max_steps=3, random_state=0)
+        assert capsys.readouterr().err.count("\n") == 1
+        tl.SiameseGRU(hidden=4, max_steps=3).fit(waves(12), waves(12).labels)
+        assert "SiameseGRU: 3 steps, about" in capsys.readouterr().err
 
 
 # --- interrupted and resumed

@@ -1,4 +1,4 @@
-"""`timelike classify`: the class of every sequence."""
+"""`timelike classify`: the class, or the number, that a model predicts for every sequence."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from .loaded_model import ModelFolder, as_classifier
-from .options.data import DataOptions, Source, require_labels, sequence_names, with_data_options
+from .loaded_model import ModelFolder, as_predictor, is_regressor
+from .options.data import DataOptions, Source, sequence_names, with_data_options
+from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_table, json_fields
 
 
 @json_fields(
     ids="list of texts: the sequences",
-    labels="list: the predicted class of each",
+    labels="list: the predicted class of each, or number from a model that learned numbers",
     confidence="list of numbers or null: the probability of that class, where the model gives one",
 )
 @with_data_options
@@ -27,7 +28,7 @@ def classify(
     data: DataOptions,
     as_json: AsJson = False,
 ) -> None:
-    r"""Classify sequences; where the data have a test part, those.
+    r"""Classify sequences; where the data have a test part, those. A model that learned numbers predicts numbers.
 
     Examples:
       timelike classify motions BasicMotions
@@ -35,12 +36,13 @@ def classify(
     """
     from ..models import load_model
 
-    known = None if reference is None else data.load(reference, "train")
-    labels = None if known is None or reference is None else require_labels(known, reference)
-    classifier = as_classifier(load_model(model), known, labels)
-    X = data.load(source, "test")
-    predicted, names = classifier.predict(X).tolist(), sequence_names(X)
-    confidence = classifier.predict_proba(X).max(axis=1).tolist() if hasattr(classifier, "predict_proba") else None
+    options = ModelDataOptions.from_model(model, data)
+    known = None if reference is None else options.load_labelled(reference, "train")
+    predictor = as_predictor(load_model(model), known, None if known is None else known.labels)
+    X = options.load(source, "test")
+    predicted, names = predictor.predict(X).tolist(), sequence_names(X)
+    confidence = predictor.predict_proba(X).max(axis=1).tolist() if hasattr(predictor, "predict_proba") else None
     columns = (names, predicted) if confidence is None else (names, predicted, confidence)
-    table = format_table(("id", "class", "confidence")[: len(columns)], zip(*columns, strict=True))
+    heads = ("id", "number" if is_regressor(predictor) else "class", "confidence")
+    table = format_table(heads[: len(columns)], zip(*columns, strict=True))
     emit("classify", {"ids": names, "labels": predicted, "confidence": confidence}, table, as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import INTERRUPTED, progress
+from .errors import INTERRUPTED, in_options
 from .options.data import DataOptions, Source, require_labels, with_data_options
 from .output import AsJson, emit, json_fields
 
@@ -27,11 +27,18 @@ if TYPE_CHECKING:
 def compare(
     source: Source,
     method: Annotated[
-        list[str] | None, typer.Option(help='A method, such as "1-NN DTW"; may be given several times; all by default.')
+        list[str] | None,
+        typer.Option(
+            help='A method, such as "1-NN DTW"; may be given several times. By default all that train no network, and '
+            "with --max-steps or --budget all."
+        ),
     ] = None,
     metric: Annotated[str, typer.Option(help="accuracy, map, eer, or mse for numbers.")] = "accuracy",
     folds: Annotated[int | None, typer.Option(help="Of the cross-validation; 5 by default.")] = None,
-    budget: Annotated[float | None, typer.Option(help="Minutes for all methods.")] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Steps of every training of a network.", min=1)] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Minutes for all methods, by the clock; a second run may differ.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the folds and of random methods.")] = 0,
     checkpoint: Annotated[
         Path | None, typer.Option(help="A folder from which the same command resumes, also after Ctrl-C.")
@@ -57,20 +64,20 @@ def compare(
     parts = data.load_parts(source)
     X, *test = parts.values()
     labels = require_labels(X, source)
-    official = {"test": (test[0], require_labels(test[0], source))} if test else {}
+    official = (test[0], require_labels(test[0], source)) if test else None
     found = compare_methods(
         X,
         labels,
         method or None,
+        test=official,
         metric=metric,
         cv=folds,
+        max_steps=max_steps,
         budget=budget,
         random_state=seed,
-        checkpoint=checkpoint,
-        progress=progress(),
-        **official,
+        checkpoint=checkpoint,  # a long comparison announces its time, also in a pipe
     )
-    text = str(found)
+    text = in_options(str(found))
     if report is not None:
         page = Page(source, lead="Which method fits.")
         page.add("Methods", found)
@@ -83,7 +90,7 @@ def compare(
     result = {
         "best": ranked[0].method if ranked else None,
         "rows": [_to_fields(row) for row in rows],
-        "notes": found.notes,
+        "notes": [in_options(note) for note in found.notes],
         "design": found.design,
         "report": None if report is None else str(report),
         "model": None if out is None else str(out),

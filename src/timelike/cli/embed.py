@@ -9,6 +9,7 @@ import typer
 
 from .loaded_model import ModelFolder, as_encoder
 from .options.data import DataOptions, Source, sequence_names, with_data_options
+from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, json_fields
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def embed(
 
     if out.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(f"{out}: expected a name that ends in {' or '.join(SUFFIXES)}", param_hint="'--out'")
-    encoder, X = as_encoder(load_model(model)), data.load(source)
+    encoder, X = as_encoder(load_model(model)), ModelDataOptions.from_model(model, data).load(source)
     vectors = encoder.encode(X)
     _write_vectors(out, vectors, X)
     result = {"file": str(out), "sequences": len(X), "features": vectors.shape[1]}

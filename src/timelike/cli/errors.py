@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import re
+import shlex
 import signal
 import sys
 import threading
@@ -19,7 +21,25 @@ from ..core.progress import omit_lines
 
 FAILURE, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError, NotImplementedError)
-_IN_TERMINAL = {'on_error="skip"': "--on-error skip", "progress=True shows a bar": "a terminal shows a bar"}
+_IN_TERMINAL = {  # patterns of arguments in Python, and the options that replace them
+    r'\bon_error="skip"': "--on-error skip",
+    r"\bprogress=True shows a bar": "a terminal shows a bar",
+    r"\bmax_steps=(\d+) includes": r"--max-steps \1 includes",
+    r"\bload\(('[^']*')\)": r"\1",
+    r"; if it is a constant, give (label|group)=lambda path: '[^']*'": "",
+    r"; a constant for all is (label|group)=lambda path: '[^']*'": "",
+    r"; or give (label|group)= as a function of the path": "",
+    r"\b(label|group|time)=(?:r?\"([^\"]*)\"|'([^']*)')": r"--\1 '\2\3'",
+    r"\b(label|group|time)=(\d+|\.\.\.)": r"--\1 \2",
+    r"\b(label|group|time)=(?= )": r"--\1",
+    r"\bsplit=\"(\w+)\"": r"--split \1",
+    r"\bX has ": "DATA has ",
+    r"\bhas frames of shape \(1,\)": "has 1 channel",
+    r"\bhas frames of shape \((\d+),\)": r"has \1 channels",
+    r"\bwas fitted on \((\d+),\)": r"was fitted on \1",
+    r" of \((\d+),\): expected the same channels": r" of \1: expected the same channels",
+    r"; (one sequence|an array) .*needs Sequences\(data, layout=\"nct\"\).*": "; choose the channels with --values",
+}
 
 
 @contextmanager
@@ -39,11 +59,26 @@ def _describe_error(error: Exception) -> str:
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.filename}: {error.strerror}"
-    for python, option in _IN_TERMINAL.items():
-        text = text.replace(python, option)
+    text = in_options(text)
     if isinstance(error, _EXPECTED) and text:
         return text
     return f"{type(error).__name__}: {text}; this is a defect of timelike, and timelike --debug COMMAND shows where"
+
+
+def in_options(text: str) -> str:
+    """A message of the library with options of the command line for arguments in Python.
+
+    >>> in_options('2 files cannot be read, on_error="skip" leaves them out')
+    '2 files cannot be read, --on-error skip leaves them out'
+    """
+    for python, option in _IN_TERMINAL.items():
+        text = re.sub(python, option, text)
+    return re.sub(r"\bvalues=\[([^\]]*)\]", _to_values_option, text)
+
+
+def _to_values_option(found: re.Match[str]) -> str:
+    names = [name.strip().strip("'\"") for name in found[1].split(",")]
+    return f"--values {shlex.quote(','.join(names)) if names != ['...'] else '...'}"
 
 
 class CommandGroup(TyperGroup):

@@ -1,4 +1,4 @@
-"""`timelike evaluate`: scores of a model on labelled data."""
+"""`timelike evaluate`: scores of a classifier, regressor, metric or forecaster."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import progress
-from .loaded_model import ModelFolder, as_metric, is_classifier
-from .options.data import DataOptions, Source, require_labels, with_data_options
+from .loaded_model import ModelFolder, as_metric, is_classifier, is_regressor
+from .options.data import DataOptions, Source, with_data_options
+from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_cell, json_fields
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @json_fields(
-    kind="text: classification, retrieval or forecast, by what the model does",
+    kind="text: classification, regression, retrieval or forecast, by what the model does",
     sequences="number: of the data",
     scores="object: numbers by the name of the score",
 )
@@ -36,8 +37,8 @@ def evaluate(
 ) -> None:
     r"""Score a model; where the data have a test part, on that.
 
-    A classifier is scored by its accuracy, a metric or encoder by what is nearest to each sequence among the others,
-    and a forecaster by its errors.
+    A classifier is scored by its accuracy, a model that predicts numbers by its errors and R², a metric or encoder by
+    what is nearest to each sequence among the others, and a forecaster by its errors.
 
     Examples:
       timelike evaluate motions BasicMotions
@@ -46,32 +47,49 @@ def evaluate(
     from ..forecast import Forecaster
     from ..models import load_model
 
-    loaded, X = load_model(model), data.load(source, "test")
+    loaded, options = load_model(model), ModelDataOptions.from_model(model, data)
+    load = options.load if isinstance(loaded, Forecaster) else options.load_labelled
+    X = load(source, "test")
+    units = X.groups if groups else None
     if isinstance(loaded, Forecaster):
         kind, (scores, text) = "forecast", _score_forecasts(loaded, X, horizon, windows, seed)
     elif is_classifier(loaded):
-        units = X.groups if groups else None
-        kind, (scores, text) = "classification", _score_classes(loaded, X, require_labels(X, source), units, seed)
+        kind, (scores, text) = "classification", _score_classes(loaded, X, units, seed)
+    elif is_regressor(loaded):
+        kind, (scores, text) = "regression", _score_numbers(loaded, X, units, seed)
     else:
-        kind, (scores, text) = "retrieval", _score_distances(loaded, X, require_labels(X, source))
+        kind, (scores, text) = "retrieval", _score_distances(loaded, X)
     emit("evaluate", {"kind": kind, "sequences": len(X), "scores": scores}, text, as_json)
 
 
-def _score_classes(model: Any, X: Sequences, labels: Any, groups: Any, seed: int) -> tuple[dict[str, float], str]:
+def _score_classes(model: Any, X: Sequences, groups: Any, seed: int) -> tuple[dict[str, float], str]:
     from ..score import classification_scores
 
-    found = classification_scores(labels, model.predict(X), groups=groups, random_state=seed)
-    scores: dict[str, float] = {}
-    for name in ("accuracy", "balanced_accuracy", "macro_f1"):
-        interval = getattr(found, name)
-        scores |= {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
-    return scores, str(found)
+    found = classification_scores(X.labels, model.predict(X), groups=groups, random_state=seed)
+    return _list_intervals(found, ("accuracy", "balanced_accuracy", "macro_f1")), str(found)
 
 
-def _score_distances(model: Any, X: Sequences, labels: Any) -> tuple[dict[str, float], str]:
+def _score_numbers(model: Any, X: Sequences, groups: Any, seed: int) -> tuple[dict[str, float], str]:
+    from ..score import regression_scores
+
+    found = regression_scores(X.labels, model.predict(X), groups=groups, random_state=seed)
+    return _list_intervals(found, ("mse", "mae", "r2")), str(found)
+
+
+def _list_intervals(found: Any, names: tuple[str, ...]) -> dict[str, float]:
+    """Scores with the bounds of their intervals by name, such as mse, mse_low and mse_high."""
+    intervals = {name: getattr(found, name) for name in names}
+    return {
+        name + suffix: float(getattr(one, bound))
+        for name, one in intervals.items()
+        for suffix, bound in (("", "mean"), ("_low", "low"), ("_high", "high"))
+    }
+
+
+def _score_distances(model: Any, X: Sequences) -> tuple[dict[str, float], str]:
     from .. import score
 
-    distances = as_metric(model).pairwise(X, progress=progress())
+    distances, labels = as_metric(model).pairwise(X, progress=progress()), X.labels
     same = score.item_pairs(distances, labels)
     scores = {
         "nearest_accuracy": score.nearest_accuracy(distances, labels),

@@ -9,6 +9,7 @@ import typer
 
 from .loaded_model import ModelFolder, require_forecaster
 from .options.data import DataOptions, Source, sequence_names, with_data_options
+from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_table, json_fields
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ def forecast(
     """
     from ..models import load_model
 
-    forecaster = require_forecaster(load_model(model))
+    forecaster, options = require_forecaster(load_model(model)), ModelDataOptions.from_model(model, data)
     if calibrate is not None:
-        forecaster.calibrate(data.load(calibrate))
-    X = data.load(source, "test")
+        forecaster.calibrate(options.load(calibrate))
+    X = options.load(source, "test")
     found = forecaster.predict(X, horizon, n_samples=samples, random_state=seed)
     low, high = found.interval(level) if _has_interval(found) else (None, None)
     if out is not None:

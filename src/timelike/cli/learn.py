@@ -27,6 +27,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "rocket": lambda: _make("Rocket"),
     "discriminant": lambda: _make("Discriminant"),
     "classifier": lambda: _make("EmbeddingClassifier"),
+    "regressor": lambda: _make("EmbeddingRegressor"),
     "neighbors": lambda: _make("Neighbors"),
     "tloss": lambda: _make("CausalEncoder", loss="t_loss"),
     "siamese": lambda: _make("SiameseGRU"),

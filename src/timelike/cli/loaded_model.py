@@ -1,4 +1,4 @@
-"""What a loaded model can do: compare, encode, classify."""
+"""Parts of a loaded model by what they do (compare, encode, classify, forecast), or an error if it has none."""
 
 from __future__ import annotations
 
@@ -37,6 +37,13 @@ def is_classifier(model: Any) -> bool:
     return hasattr(model, "predict") and has_classes(model)
 
 
+def is_regressor(model: Any) -> bool:
+    """Whether it predicts numbers."""
+    from sklearn.base import is_regressor as has_numbers
+
+    return hasattr(model, "predict") and has_numbers(model)
+
+
 def require_forecaster(model: Any) -> Any:
     """The model if it forecasts."""
     from ..forecast import Forecaster
@@ -46,13 +53,13 @@ def require_forecaster(model: Any) -> Any:
     return model
 
 
-def as_classifier(model: Any, X: Any, y: Any) -> Any:
-    """A model that classifies; one that only compares takes the class of the nearest of the labelled X."""
+def as_predictor(model: Any, X: Any, y: Any) -> Any:
+    """A model that predicts classes or numbers; one that only compares takes the class of the nearest of X."""
     from ..neighbors import Neighbors
 
     if X is not None:
         return Neighbors(as_metric(model)).fit(X, y)
-    if not is_classifier(model):
+    if not (is_classifier(model) or is_regressor(model)):
         raise ValueError(
             f"{_name(model)} does not classify by itself: name labelled sequences with --reference, of which the "
             "nearest gives the class, or learn --method classifier or prototypes"

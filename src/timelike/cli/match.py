@@ -86,7 +86,7 @@ def _read_streams(source: str, n_channels: int, data: DataOptions) -> Iterator[t
 
 def _read_samples(n_channels: int) -> Iterator[list[float]]:
     """The steps on standard input: numbers with commas or spaces between them; empty lines are left out."""
-    for number, line in enumerate(sys.stdin, start=1):
+    for number, line in enumerate(iter(sys.stdin.readline, ""), start=1):
         words = line.replace(",", " ").split()
         if not words:
             continue

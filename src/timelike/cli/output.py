@@ -1,4 +1,4 @@
-"""What a command prints: text, or JSON in one versioned form."""
+"""The output of a command: tables of text, or JSON in one versioned form, whose fields are documented here."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import typer
 from .errors import progress
 from .loaded_model import ModelFolder, as_metric
 from .options.data import DataOptions, Source, sequence_names, with_data_options
+from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_table, json_fields
 
 
@@ -35,7 +36,8 @@ def search(
     """
     from ..models import load_model
 
-    metric, X, queries = as_metric(load_model(model)), data.load(source), data.load(query)
+    metric, options = as_metric(load_model(model)), ModelDataOptions.from_model(model, data)
+    X, queries = options.load(source), options.load(query)
     found = metric.neighbors(X, queries, min(k, len(X)), exclude_self=False, progress=progress())
     names, query_names = sequence_names(X), sequence_names(queries)
     labels = None if X.labels is None else X.labels[found.ids].tolist()

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from .loaded_model import ModelFolder, as_metric
-from .options.data import DataOptions, require_labels, with_data_options
+from .options.data import DataOptions, with_data_options
+from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_cell, json_fields
 
 
@@ -37,14 +38,13 @@ def verify(
     from ..models import load_model
     from ..verify import Verifier
 
-    loaded = load_model(model)
+    loaded, options = load_model(model), ModelDataOptions.from_model(model, data)
     if calibrate is not None:
-        known = data.load(calibrate, "train")
-        labels = require_labels(known, calibrate)
-        loaded = Verifier(as_metric(loaded)).calibrate(known, labels, false_accept=false_accept)
+        known = options.load_labelled(calibrate, "train")
+        loaded = Verifier(as_metric(loaded)).calibrate(known, known.labels, false_accept=false_accept)
     elif not hasattr(loaded, "verify"):
         raise ValueError(f"{type(loaded).__name__} has no threshold: name labelled data that set one with --calibrate")
-    decision = loaded.verify(data.load(a)[0], data.load(b)[0])
+    decision = loaded.verify(options.load(a)[0], options.load(b)[0])
     fields = {name: getattr(decision, name) for name in ("accepted", "score", "threshold")}
     text = (
         f"{'accepted' if decision.accepted else 'rejected'}: "

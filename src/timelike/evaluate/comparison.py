@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from .. import score
-from ..core.parameters import check_choice, check_float
+from ..core.parameters import check_choice, check_float, check_int
 from ..core.progress import check_progress
 from ..core.random import RandomState, check_random_state
 from ..core.run_store import RunStore
@@ -25,10 +25,11 @@ from ..models.json_fields import (
     write_json,
 )
 from ..plotting import comparisons as drawing, html
+from ..train.budget import count_steps_only
 from .methods import ComparedMethod, parse_methods, parse_prepare, prepare_parts
 from .problem import HIGHER_IS_BETTER, ComparisonProblem, parse_problem
 from .rows import ComparisonRow, parse_row, refuse_incomparable_rows
-from .run import ComparisonRun
+from .run import ComparisonRun, omit_networks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,6 +52,7 @@ def compare(
     cv: Any = None,
     metric: Any = "accuracy",
     prepare: Any = None,
+    max_steps: int | None = None,
     budget: float | None = None,
     random_state: RandomState = None,
     checkpoint: str | Path | None = None,
@@ -68,9 +70,10 @@ def compare(
         Sequences and their classes, or numbers with `metric="mse"`; y may be left out where X carries labels.
     methods : None, list, dict or one of their entries
         None for the default methods: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
-        statistics + forest, Rocket + ridge, Discriminant, Fused (DTW and Discriminant), T-Loss + head, SiameseGRU,
-        Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
-        all sequences brought to the median length of the training part. An entry is one of these names, a public name
+        statistics + forest, Rocket + ridge, Discriminant and Fused (DTW and Discriminant); with `max_steps` or
+        `budget` also those that train a network: T-Loss + head, SiameseGRU, Prototypes, CoupledGRU and TAP. Where
+        lengths differ, some of them run a second time with `", resampled"` behind the name: all sequences brought to
+        the median length of the training part. An entry is one of these names, a public name
         (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
         `fit` and `predict`. A dict gives them names. A fitted metric or encoder is used unchanged; any other
         estimator is cloned and fitted anew in every fold, as by scikit-learn's `cross_validate`, and the one that was
@@ -90,16 +93,20 @@ def compare(
         transformer that keeps the number of sequences. Values that are still missing are interpolated for methods that
         cannot take them, with a remark in the row; those that can (DTW by name, with `missing="ignore"`) leave them
         out.
+    max_steps : int, optional
+        Steps of every training of a network whose own `max_steps` is open. None leaves them to the method, by default
+        500 or more. Without a `budget` no training is ended by a clock: with a `random_state` a second run gives the
+        same scores.
     budget : float, optional
-        Minutes. Methods with `max_time` train within the remaining time. None runs everything and prints the estimated
-        time.
+        Minutes, by the clock. Methods with `max_time` train within the remaining time. None runs every method to its
+        end, and Ctrl-C returns what is finished.
     random_state : int, Generator or None
         Seed of the folds and of random methods.
     checkpoint : path, optional
         A folder that stores each finished (method, fold); the same call with it resumes there.
     progress : bool or None
-        Whether to show a bar; None shows it on a terminal if it takes over two seconds. Unless False, the estimated
-        time of a long comparison is printed at the start.
+        Whether to show a bar; None shows it on a terminal if it takes over two seconds. Unless False, a comparison
+        that is expected to take longer prints its estimated time at the start.
 
     Returns
     -------
@@ -129,6 +136,11 @@ def compare(
         needs_predictions=problem.needs_predictions,
         prepare=parse_prepare(prepare),
     )
+    if max_steps is not None:
+        entrants = [method.with_max_steps(check_int(max_steps, "max_steps", 1)) for method in entrants]
+    elif methods is None and budget is None:
+        entrants, omitted = omit_networks(entrants, problem)
+        left_out = [*left_out, *omitted]
     seed = int(rng.integers(2**31))
     store = RunStore(checkpoint, "comparison", {"data, folds or scores": problem.identity()}, seed=seed)
     run = ComparisonRun(problem, entrants, minutes, store, check_progress(progress))
@@ -185,8 +197,8 @@ class Comparison:
     def best(self) -> Any:
         """The best method, fitted on everything: an estimator that predicts, or a metric if only distances are scored.
 
-        It trains without a time limit, whatever the budget was. Preparation steps are part of it, in a scikit-learn
-        Pipeline; a metric takes sequences that are already prepared.
+        It trains without a time limit, whatever the budget was, and for `max_steps` if they were given. Preparation
+        steps are part of it, in a scikit-learn Pipeline; a metric takes sequences that are already prepared.
         """
         rows = self.ranked_rows()
         if not rows:
@@ -200,7 +212,8 @@ class Comparison:
         model = method.make_model(self.seed, None)
         ready = not hasattr(model, "fit") or (method.is_fitted and model is method.model)
         steps, (X,), _ = prepare_parts(method.prepare, method.steps, model, self.problem.y, self.problem.X)
-        fitted_model = model if ready else model.fit(X, self.problem.y)
+        with count_steps_only():
+            fitted_model = model if ready else model.fit(X, self.problem.y)
         return make_pipeline(*steps, fitted_model) if steps and hasattr(fitted_model, "predict") else fitted_model
 
     def _check_score(self, name: str | None) -> str:
@@ -261,8 +274,11 @@ class Comparison:
     def table(self) -> str:
         """The rows as Markdown, the best first."""
         header = self._table_header()
-        lines = [header, ["---", *("---:" for _ in header[1:-1]), "---"], *self._table_rows()]
-        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        rows = [header, *self._table_rows()]
+        widths = [max(3, *(len(cells[i]) for cells in rows)) for i in range(len(header) - 1)]
+        texts = [_align_cells(cells, widths) for cells in rows]
+        rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:]), "---"]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in (texts[0], rule, *texts[1:]))
 
     def _table_header(self) -> list[str]:
         return ["method", *self.scores, "p", "fit s", "predict s", "memory MB", "remarks"]
@@ -366,6 +382,13 @@ class Comparison:
             raise ValueError("source.scores is empty: expected at least one score")
         refuse_incomparable_rows(fields["rows"], fields["scores"], fields["groups"])
         return cls(**fields)
+
+
+def _align_cells(cells: list[str], widths: list[int]) -> list[str]:
+    """The first cell to the left, numbers to the right, remarks as they are: readable in a terminal too."""
+    name, *numbers, remarks = cells
+    right = [cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)]
+    return [name.ljust(widths[0]), *right, remarks]
 
 
 def _format_score(row: ComparisonRow, name: str) -> str:

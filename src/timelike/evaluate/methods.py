@@ -70,15 +70,31 @@ class ComparedMethod:
             for name, value in parameters.items()
         )
 
+    @property
+    def networks(self) -> list[Trained]:
+        """The parts that are networks to be trained, and the model itself if it is one."""
+        parts = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
+        fitted_here = [part for name, part in parts.items() if self._may_change(f"{name}__", parts)]
+        if not (isinstance(self.model, Metric) and components.is_fitted(self.model)):
+            fitted_here.append(self.model)
+        return [part for part in fitted_here if isinstance(part, Trained)]
+
     def refuse_missing_extra(self) -> None:
         """Raise the error that names the extra if a part of it is to be trained and torch is not installed."""
-        parts = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
-        trained = [part for name, part in parts.items() if self._may_change(f"{name}__", parts)]
-        if not (isinstance(self.model, Metric) and components.is_fitted(self.model)):
-            trained.append(self.model)
-        for part in trained:
-            if isinstance(part, Trained):
-                import_extra("torch", f"{type(part).__name__}.fit")
+        for network in self.networks:
+            import_extra("torch", f"{type(network).__name__}.fit")
+
+    def with_max_steps(self, max_steps: int) -> ComparedMethod:
+        """The method with this many steps for every training whose steps are open."""
+        if not self.networks:
+            return self
+        parameters = self.model.get_params(deep=True)
+        is_open = [
+            name
+            for name, value in parameters.items()
+            if value is None and name.rpartition("__")[2] == "max_steps" and self._may_change(name, parameters)
+        ]
+        return replace(self, model=clone(self.model).set_params(**dict.fromkeys(is_open, max_steps)))
 
     def _may_change(self, name: str, parameters: dict[str, Any]) -> bool:
         outer = name.split("__")[:-1]

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..align import DTW, Aligner, metric_names
 from ..core.interrupts import TimeLimitExceeded, immediate_interrupts, time_limit
-from ..core.progress import ProgressMeter
+from ..core.progress import DELAY_SECONDS, ProgressMeter, omit_lines
 from ..core.run_store import RunStore
-from ..models import components
 from ..models.json_fields import nullable_parser, parse_number, read_fields
+from ..train.budget import count_steps_only
 from .fold_scores import MAX_PAIRED_ITEMS, score_fold
 from .methods import ComparedMethod
 from .problem import ComparisonProblem
 from .rows import ComparisonRow, FoldResult, make_row, parse_fold_result
+from .runtimes import FoldSize, SpeedTracker, estimate_seconds
 
-_MIN_ANNOUNCED_SECONDS = 10.0  # comparisons estimated to take longer announce their time at the start
+_MIN_ANNOUNCED_SECONDS = DELAY_SECONDS  # comparisons estimated to take longer announce their time at the start
 _MIN_TRAINING_SHARE = 0.25  # of the estimated training time: with less a result would not represent the method
 _MAX_TRAINING_SECONDS = 120.0  # of one training: the default limit of learned metrics
 _TRAINING_TIME_SHARE = 0.7  # of the time left goes into training, the rest into predictions
-_MIN_MEASURED_SECONDS = 0.3  # seconds: a shorter estimate does not measure the speed of the machine
-_MAX_SPEED_FACTOR = 5.0  # largest assumed ratio of measured and estimated seconds
-_CELL_SECONDS = (1.5e-9, 3e-10)  # seconds for a cell of the table of one channel: any aligner, DTW
-_N_WINDOW_TABLES = 50.0  # tables for the choice of a window: 101 of them, on average half as wide
 
 
 class _MethodOutcome(NamedTuple):
@@ -84,7 +78,8 @@ class ComparisonRun:
 
     def run(self) -> float:
         """Run the methods and fill `rows` and `notes`; returns the elapsed seconds."""
-        with self._progress_meter() as bar, immediate_interrupts():
+        # a training would announce itself in every fold
+        with self._progress_meter() as bar, immediate_interrupts(), omit_lines():
             try:
                 for method in self.methods:
                     self.rows.append(self._run_method(method, bar))
@@ -166,7 +161,8 @@ class ComparisonRun:
         limit = self._training_limit(method, fold)
         fresh = method.make_model((self.store.seed + fold) % 2**31, limit)
         self._record_limit(method, limit)
-        with time_limit(None if left is None or self._is_cheapest(method) else left + self._grace_seconds):
+        seconds = None if left is None or self._is_cheapest(method) else left + self._grace_seconds
+        with time_limit(seconds), count_steps_only(self.deadline is None):
             result = score_fold(method, fresh, self.problem, fold)
         row = {"result": result.to_dict(), "limit": limit}
         self.store.save(_fold_key(method, fold), row, {"method": method.description})
@@ -218,17 +214,42 @@ class ComparisonRun:
                 self.rows.append(self._make_row(method, "unfinished" if ours else "skipped", "stopped by Ctrl-C", ours))
         self.notes.append("stopped by Ctrl-C")
 
+    def _describe_work(self, total: float) -> str:
+        """The number of methods and folds, and the estimated time with the method that takes most of it."""
+        work = f"{_count(len(self.methods), 'method')}, {_count(len(self.problem.folds), 'fold')}"
+        slowest = max(self.estimated_seconds, key=lambda name: self.estimated_seconds[name])
+        share = self.estimated_seconds[slowest] * len(self.problem.folds) / total
+        where = f", most of it {slowest}" if share > 0.5 and len(self.methods) > 1 else ""
+        limit = "" if self.minutes is None else f", at most {self.minutes:g} min by the budget"
+        return f"{work}; about {_format_duration(total)}{where}{limit}"
+
     @contextmanager
     def _progress_meter(self) -> Iterator[ProgressMeter]:
         """A meter over the estimated seconds, so that it shows the time left."""
         total = sum(self.estimated_seconds.values()) * len(self.problem.folds)
         if self.show_progress is not False and total > _MIN_ANNOUNCED_SECONDS:
-            limit = "" if self.minutes is None else f", at most {self.minutes:g} min by the budget"
-            work = f"{len(self.methods)} methods, folds: {len(self.problem.folds)}"
-            print(f"compare: {work}; about {_format_duration(total)}{limit}", file=sys.stderr)
+            print(f"compare: {self._describe_work(total)}", file=sys.stderr)
         form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
         with ProgressMeter(total, self.show_progress, bar_format=form) as bar:
             yield bar
+
+
+def omit_networks(methods: list[ComparedMethod], problem: ComparisonProblem) -> tuple[list[ComparedMethod], list[str]]:
+    """The methods that train no network, and a note on the others: how to include them, and how long they take."""
+    networks = [method for method in methods if method.networks]
+    others = [method for method in methods if not method.networks]
+    if not networks:
+        return others, []
+    size = FoldSize.from_problem(problem)
+    seconds = len(problem.folds) * sum(estimate_seconds(method.model, size) for method in networks)
+    names = ", ".join(method.name for method in networks)
+    return others, [
+        f"left out: {names}, which train a network: max_steps=500 includes them, about {_format_duration(seconds)} more"
+    ]
+
+
+def _count(n: int, what: str) -> str:
+    return f"1 {what}" if n == 1 else f"{n} {what}s"
 
 
 def _describe_error(error: Exception, fold: int, folds: int) -> str:
@@ -246,98 +267,3 @@ def _format_duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-# --- how long a fold takes --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FoldSize:
-    """Of one fold: sequences to learn from and to test, time steps, channels."""
-
-    n_train: float
-    n_test: float
-    n_steps: float
-    n_channels: float
-
-    @classmethod
-    def from_problem(cls, problem: ComparisonProblem) -> FoldSize:
-        n = sum(len(train) for train, _ in problem.folds) / len(problem.folds)
-        m = sum(len(test) for _, test in problem.folds) / len(problem.folds)
-        channels = 1
-        for axis in problem.X.frame:
-            channels *= axis
-        return cls(n, m, float(problem.X.lengths.mean()), channels)
-
-
-def estimate_seconds(model: Any, size: FoldSize) -> float:
-    """Seconds for one fold on an ordinary core; 1 for an unknown method.
-
-    >>> estimate_seconds(None, FoldSize(100, 100, 100, 1))
-    1.0
-    """
-    inside = _inner_model(model)
-    values, cell = size.n_steps * size.n_channels, _CELL_SECONDS[isinstance(inside, DTW)]
-    guesses = {
-        "Euclidean": 0.01 + 1e-9 * size.n_train * size.n_test * values,
-        "elastic": 0.01
-        + cell
-        * (size.n_test + _n_window_searches(model) * size.n_train)
-        * size.n_train
-        * size.n_steps
-        * (size.n_steps + values)
-        / 2,
-        "StatisticsEncoder": 0.4 + 2e-3 * size.n_train + 5e-7 * (size.n_train + size.n_test) * values,
-        "Rocket": 0.3
-        + 3e-3 * size.n_train
-        + 3e-6 * (size.n_train + size.n_test) * size.n_steps * (1 + size.n_channels / 4),
-        "Discriminant": 1.0
-        + 5e-3 * size.n_train
-        + 3e-6 * (size.n_train + size.n_test) * size.n_steps * (1 + size.n_channels / 4),
-        "CausalEncoder": 30 * (0.3 + size.n_steps / 300) + 1e-5 * (size.n_train + size.n_test) * size.n_steps,
-        "SiameseGRU": 10 * (0.3 + min(size.n_steps, 500) / 250),
-        "Prototypes": 1.0 + 12 * (0.3 + min(size.n_steps, 500) / 250) + 5e-3 * size.n_train,
-        "CoupledGRU": 15 * (0.3 + min(size.n_steps, 500) / 250)
-        + 1e-6 * size.n_train * size.n_test * min(size.n_steps, 500),
-        "TAP": 40 * (0.3 + min(size.n_steps, 500) / 250) + 1e-6 * size.n_train * size.n_test * min(size.n_steps, 500),
-    }
-    if type(inside).__name__ == "Fused":  # learned metrics are fitted ten times, and all pairs are compared
-        return sum(10 * estimate_seconds(one, size) for one in map(metric_names.resolve_metric, inside.metrics))
-    kind = type(inside).__name__
-    return guesses[kind] if kind in guesses else guesses["elastic"] if isinstance(inside, Aligner) else 1.0
-
-
-def _inner_model(model: Any) -> Any:
-    """The metric or the encoder of an estimator, if it has one."""
-    inner = getattr(model, "metric", None) if hasattr(model, "metric") else getattr(model, "encoder", None)
-    if callable(inner):  # a method, as of `Prototypes`
-        inner = None
-    if isinstance(inner, str):
-        inner = metric_names.metrics_by_name()[inner]() if inner in metric_names.metrics_by_name() else None
-    return components.unfreeze(model) if inner is None else components.unfreeze(inner)
-
-
-def _n_window_searches(model: Any) -> float:
-    """The number of tables over the training part for the choice of a window."""
-    return _N_WINDOW_TABLES / 2 if getattr(model, "select_window", False) else 0.0
-
-
-class SpeedTracker:
-    """Measured against estimated seconds of folds, for all methods and for each."""
-
-    def __init__(self) -> None:
-        self._ratios: list[float] = []
-        self._seconds_by_method: dict[str, list[float]] = {}
-
-    def record(self, name: str, guess: float, seconds: float) -> None:
-        """Record the seconds of a finished fold beside the estimate."""
-        self._seconds_by_method.setdefault(name, []).append(seconds)
-        if guess > _MIN_MEASURED_SECONDS:
-            self._ratios.append(seconds / guess)
-
-    def estimate(self, name: str, guess: float) -> float:
-        """Seconds for a fold: the mean of recorded ones, or the estimate at the measured speed of the machine."""
-        if name in self._seconds_by_method:
-            return statistics.fmean(self._seconds_by_method[name])
-        factor = statistics.median(self._ratios) if self._ratios else 1.0
-        return guess * min(max(factor, 1 / _MAX_SPEED_FACTOR), _MAX_SPEED_FACTOR)

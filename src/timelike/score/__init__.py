@@ -67,6 +67,7 @@ if TYPE_CHECKING:  # the public names, a line each
         open_set_curve as open_set_curve,
         unknown_accept_rate as unknown_accept_rate,
     )
+    from .regression import RegressionScores as RegressionScores, r2 as r2, regression_scores as regression_scores
     from .retrieval import (
         average_precision as average_precision,
         is_nearest_correct as is_nearest_correct,

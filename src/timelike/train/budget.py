@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,6 +19,22 @@ if TYPE_CHECKING:
     from .loop import TrainingRun
 
 N_VALIDATIONS = 20  # in a training whose budget is in steps
+_counts_steps_only: ContextVar[bool] = ContextVar("counts_steps_only", default=False)
+
+
+@contextmanager
+def count_steps_only(wanted: bool = True) -> Iterator[None]:
+    """Inside, default budgets are steps without seconds, so that a result does not depend on a clock.
+
+    >>> with count_steps_only():
+    ...     DefaultBudget().resolve(None, None, None, 500)
+    {'max_steps': 500, 'max_epochs': None, 'max_time': None}
+    """
+    token = _counts_steps_only.set(wanted)
+    try:
+        yield
+    finally:
+        _counts_steps_only.reset(token)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +62,8 @@ class DefaultBudget:
         """
         is_open = max_steps is None and max_epochs is None
         if is_open and not (self.fills_time and max_time is not None):
-            max_steps, max_time = default_steps, self.seconds if max_time is None else max_time
+            seconds = None if _counts_steps_only.get() else self.seconds
+            max_steps, max_time = default_steps, seconds if max_time is None else max_time
         return {"max_steps": max_steps, "max_epochs": max_epochs, "max_time": max_time}
 
 

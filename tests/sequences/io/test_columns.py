@@ -707,7 +707,8 @@ def test_a_folder_may_hold_other_things(tmp_path) -> None:
 def test_folders_without_recordings_say_where_they_are(tmp_path) -> None:
     table().to_csv(write(tmp_path / "logs" / "anna" / "a.csv", ""), index=False)
     with pytest.raises(
-        FileNotFoundError, match=r"no recordings, but \.csv files in folders: load\('.*logs/\*\*/\*\.csv'\)"
+        FileNotFoundError,
+        match=r"no recordings, but \.csv files in folders, .*only anna has recordings: load\('.*logs/\*\*/\*\.csv'\)",
     ):
         tl.load(tmp_path / "logs")
     write(tmp_path / "texts" / "a.txt", "t x\n0 1\n")

@@ -47,6 +47,16 @@ def test_a_pattern_a_folder_and_a_list_give_the_same_clips(tmp_path) -> None:
     assert X.lengths.tolist() == [1, 5, 3]
 
 
+def test_clips_in_folders_are_of_the_class_that_their_folder_is_called(tmp_path) -> None:
+    for name in ("walk/1", "run/1", "run/2"):
+        clip(tmp_path / f"{name}.mkv")
+    (tmp_path / "run" / "3.mkv").write_bytes(b"damaged")
+    with pytest.warns(UserWarning, match="1 of 4 files are left out"):
+        X = tl.load(tmp_path, on_error="skip")
+    assert X.labels.tolist() == ["run", "run", "walk"]
+    assert X.source.notes == ("label: the folder of each file",)
+
+
 def test_a_pattern_without_a_folder_is_no_name(tmp_path, monkeypatch) -> None:
     clip(tmp_path / "a.mkv")
     monkeypatch.chdir(tmp_path)

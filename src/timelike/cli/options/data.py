@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...sequences import Sequences
 
 Part = Literal["train", "test", "all"]
+_MAX_LISTED = 5  # classes that a line names
 
 Source = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, a folder, a pattern in quotes, or the name of a data set.")
@@ -77,10 +78,10 @@ class DataOptions:
         only = self.split if self.split in (Split.TRAIN, Split.TEST) else None
         options: dict[str, Any] = {
             "split": None if only is None else only.value,
-            "time": _as_position(self.time),
-            "values": None if self.values is None else [_as_position(one.strip()) for one in self.values.split(",")],
-            "label": self.label,
-            "group": self.group,
+            "time": _as_position(self.time or None),
+            "values": [_as_position(one.strip()) for one in self.values.split(",")] if self.values else None,
+            "label": self.label or None,
+            "group": self.group or None,
             "on_error": self.on_error.value,
         }
         loaded = load(source, **options)
@@ -130,13 +131,26 @@ def _collect(arguments: dict[str, Any]) -> DataOptions:
 
 
 def require_labels(X: Sequences, source: str) -> Any:
-    """The labels of the sequences, or an error which names the option that says where they are."""
+    """The labels of the sequences, or an error which names the option that says where they are.
+
+    That the folders of the files are the labels is said on standard error, since nobody asked for it.
+    """
     if X.labels is None:
         raise ValueError(
             f"{source} has no labels: name the column with --label, or give a regular expression for the file names, "
             "such as --label '_(\\w+)'"
         )
+    _announce_folder_labels(X)
     return X.labels
+
+
+def _announce_folder_labels(X: Sequences) -> None:
+    from ...sequences.io.file_labels import FOLDER_NOTE
+
+    if X.source is not None and FOLDER_NOTE in X.source.notes:
+        classes = sorted(map(str, set(X.labels.tolist())))  # type: ignore[union-attr]
+        more = ", …" if len(classes) > _MAX_LISTED else ""
+        typer.echo(f"timelike: {FOLDER_NOTE}: {', '.join(classes[:_MAX_LISTED])}{more}", err=True)
 
 
 def sequence_names(X: Sequences) -> list[str]:

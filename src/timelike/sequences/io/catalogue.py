@@ -32,30 +32,39 @@ def list_datasets() -> list[str]:
 # --- folders -----------------------------------------------------------------------------------------------------
 
 
-def find_dataset(path: Path) -> DatasetFiles:
-    """The data set in a folder: the one of the folder's own name, or the only one there."""
+def find_dataset(path: Path, obstacle: str = "") -> DatasetFiles:
+    """The data set in a folder: the one of the folder's own name, or the only one there.
+
+    `obstacle` says why its subfolders are not read as a class each, for the error.
+    """
     datasets = find_datasets(path)
     if path.name in datasets:
         return datasets[path.name]
+    hint = "" if datasets else _nested_files_hint(path, obstacle)
+    if hint:
+        raise FileNotFoundError(f"the folder {path} holds no data set and no recordings, but {hint}")
     if len(datasets) != 1:
         what = f"several data sets ({', '.join(datasets)})" if datasets else "no <Name>_TRAIN and <Name>_TEST files"
         suffixes = ", ".join(suffix for suffix, one in formats.FORMATS.items() if not one.is_recording)
         raise FileNotFoundError(
-            f"the folder {path} holds {what}, and no recordings{_nested_files_hint(path)}: give the path of one file, "
-            f"a pattern, or a folder with one data set ({suffixes}, or the official UCI HAR folder), with recordings "
-            "or with videos"
+            f"the folder {path} holds {what}, and no recordings: give the path of one file, a pattern, or a folder "
+            f"with one data set ({suffixes}, or the official UCI HAR folder), with recordings, also in a folder for "
+            "every class, or with videos"
         )
     return next(iter(datasets.values()))
 
 
-def _nested_files_hint(folder: Path) -> str:
+def _nested_files_hint(folder: Path, obstacle: str) -> str:
     """A hint if readable files are in subfolders, or have a suffix that must be requested by a pattern."""
     for pattern in ("*", "*/*", "*/*/*"):
         suffixes = (one.suffix.lower() for one in sorted(folder.glob(pattern)) if not one.name.startswith("."))
         known_suffix = next((one for one in suffixes if one in formats.SUFFIXES), None)
+        if known_suffix is not None and pattern == "*":
+            return f"{known_suffix} files: load({str(folder / '*') + known_suffix!r}) reads them"
         if known_suffix is not None:
-            deep, where = ("*", "") if pattern == "*" else ("**/*", " in folders")
-            return f", but {known_suffix} files{where}: load({str(folder / deep) + known_suffix!r})"
+            no_classes = f", which are not read as a class each because {obstacle}" if obstacle else ""
+            reading = f"load({str(folder / '**/*') + known_suffix!r}) reads them, with label= for their classes"
+            return f"{known_suffix} files in folders{no_classes}: {reading}"
     return ""
 
 

@@ -25,9 +25,19 @@ class ColumnSpec:
     values: tuple[str | int, ...] | None = None
     label: Role = None
     group: Role = None
+    folders_are_classes: bool = False
+    """Whether recordings without a label of their own are of the class that their folder is called."""
 
     @classmethod
-    def from_options(cls, *, time: Any = None, values: Any = None, label: Any = None, group: Any = None) -> ColumnSpec:
+    def from_options(
+        cls,
+        *,
+        time: Any = None,
+        values: Any = None,
+        label: Any = None,
+        group: Any = None,
+        folders_are_classes: bool = False,
+    ) -> ColumnSpec:
         """Validated options."""
         if time is not None and not _is_column(time):
             raise TypeError(f"time={time!r:.60}: expected the name of a column, or its position")
@@ -46,7 +56,7 @@ class ColumnSpec:
                 )
             if role == "":
                 raise ValueError(f"{name}='': expected the name of a column, a regular expression or a constant")
-        return cls(time, values, label, group)
+        return cls(time, values, label, group, folders_are_classes)
 
 
 def _is_column(value: Any) -> bool:

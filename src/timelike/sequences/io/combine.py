@@ -19,7 +19,7 @@ from ..container import Sequences
 from . import formats, recordings
 from .column_spec import ColumnSpec
 from .columns import ParsedFile, parse_columns
-from .file_labels import resolve_role
+from .file_labels import FOLDER_NOTE, folder_names, resolve_role
 from .formats.raw_columns import RawColumns
 from .origin import Origin
 from .paths import unique_names
@@ -98,6 +98,9 @@ def _combine_files(
     _refuse_mixed_times(pieces)
     notes = _collect_notes(pieces)
     labels = resolve_role(pieces, spec.label, "label", notes)
+    if labels is None and spec.folders_are_classes:
+        labels = folder_names([one.path for one in pieces for _ in one.lengths])
+        notes.append(FOLDER_NOTE)
     groups = resolve_role(pieces, spec.group, "group", notes)
     values = _concatenate_values(pieces)
     times = None if pieces[0].times is None else np.concatenate([_as_times(one) for one in pieces])

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from .column_spec import MAX_LISTED, Role
 from .columns import ParsedFile
 from .formats.text import is_all_numbers, parse_integers
+from .paths import readable_name
 
 _LEADING_ZERO = re.compile(r"[+-]?0\d")  # by a zero
 _REGEX_MARKS = re.compile(r"[\\^$*+?|\[\]{}]")  # of regular expressions
 _MAX_LISTED = 3  # files that an error names
+FOLDER_NOTE = "label: the folder of each file"
 
 
 def resolve_role(
@@ -39,6 +41,15 @@ def resolve_role(
         return None
     tokens = _match_names(pieces, source, role)
     return _parse_tokens([entry for entry, piece in zip(tokens, pieces, strict=True) for _ in piece.lengths])
+
+
+def folder_names(files: list[Path]) -> NDArray[Any]:
+    """The name of the folder of every file, as labels.
+
+    >>> folder_names([Path("logs/walk/1.csv"), Path("logs/run/1.csv")])
+    array(['walk', 'run'], dtype='<U4')
+    """
+    return _parse_tokens([readable_name(Path(os.path.abspath(file)).parent.name) for file in files])
 
 
 def _call_role(function: Any, path: Path, role: str) -> Any:

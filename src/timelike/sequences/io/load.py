@@ -12,6 +12,7 @@ from ...core.parameters import check_choice, is_path_too_long
 from ...core.validation.layouts import check_layout
 from ..container import Sequences
 from . import catalogue, formats, paths
+from .class_folders import ClassFolders, find_class_folders, label_by_folder, note_ignored_folders
 from .formats import har
 from .formats.special_files import refuse_special_file, special_file_kind
 
@@ -20,6 +21,10 @@ Size = int | tuple[int, int] | None
 Source = str | os.PathLike[str] | Iterable[Any] | Mapping[str, Any]
 Role = str | float | Callable[[Path], Any] | None
 
+# of the files that are recordings in a folder, without being asked for by a pattern
+_RECORDING_SUFFIXES = [
+    suffix for suffix, one in formats.FORMATS.items() if one.is_recording or (one.has_columns and not one.is_opt_in)
+]
 _EXPECTED = "expected the name of a data set, the path of a file or folder, a pattern, or a list of paths"
 
 
@@ -76,8 +81,9 @@ def load(
     UCI HAR files.
 
     To load your own recordings, one per file, pass a folder, a pattern (`"logs/*.csv"`; `**` matches any folders) or a
-    list of .csv, .tsv, .npy, .npz, .parquet, .wav, .mat or .jsonl files. The file names become ids. The time column is
-    found by its name (time, timestamp, date, t, …) or because it holds dates; text columns are not channels; `X.source`
+    list of .csv, .tsv, .npy, .npz, .parquet, .wav, .mat or .jsonl files. The file names become ids. Of a folder with a
+    folder of files for every class, the names of these become labels, unless `label` is given. The time column is found
+    by its name (time, timestamp, date, t, …) or because it holds dates; text columns are not channels; `X.source`
     records how the columns were interpreted. A column `id` separates several recordings in one file. A list of tables,
     or of pairs (name, array), works too. Videos become frames (channel, height, width) between 0 and 1, and need the
     extra `video`.
@@ -139,9 +145,15 @@ def load(
     resolved = _resolve_source(source, any(value is not None for value in columns.values()))
     if isinstance(resolved, list):
         parts = {"all": _read_recordings(resolved, videos, columns, on_error)}
+    elif isinstance(resolved, str):
+        _refuse_options(videos | columns, resolved)
+        parts = catalogue.load_by_name(resolved)
+    elif (by_class := _find_class_folders(resolved)).files:
+        data = _read_recordings(by_class.files, videos, columns, on_error, folders_are_classes=True)
+        parts = {"all": note_ignored_folders(data, by_class)}
     else:
         _refuse_options(videos | columns, resolved)
-        parts = _read_path(resolved) if isinstance(resolved, Path) else catalogue.load_by_name(resolved)
+        parts = _read_path(resolved, by_class.obstacle)
     return _choose_split(parts, split, source)
 
 
@@ -203,7 +215,21 @@ def _is_path(text: str) -> bool:
 # --- recordings --------------------------------------------------------------------------------------------------
 
 
-def _read_recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str, Any], on_error: str) -> Sequences:
+def _find_class_folders(path: Path) -> ClassFolders:
+    """The files of a folder with a folder for every class; none if it is something else."""
+    if not path.is_dir() or har.find_folder(path) is not None or catalogue.find_datasets(path):
+        return ClassFolders([])
+    return find_class_folders(path, _RECORDING_SUFFIXES)
+
+
+def _read_recordings(
+    files: list[Path],
+    videos: Mapping[str, Any],
+    columns: dict[str, Any],
+    on_error: str,
+    *,
+    folders_are_classes: bool = False,
+) -> Sequences:
     """Files of one recording each, as one collection; pipes and devices are always skipped."""
     left_out: dict[Path, Exception] = {}
     for file in files:
@@ -232,15 +258,15 @@ def _read_recordings(files: list[Path], videos: Mapping[str, Any], columns: dict
         from .formats.video import VideoReader
 
         _refuse_options(columns, files[0])
-        return recordings.read_recordings(files, VideoReader(**videos), on_error, left_out)
+        clips = recordings.read_recordings(files, VideoReader(**videos), on_error, left_out)
+        return label_by_folder(clips) if folders_are_classes else clips
     from . import combine
     from .column_spec import ColumnSpec
 
     _refuse_options(videos, files[0])
     layout = columns.pop("layout")
-    return combine.read_files(
-        files, ColumnSpec.from_options(**columns), _check_file_layout(layout, files), on_error, left_out
-    )
+    spec = ColumnSpec.from_options(**columns, folders_are_classes=folders_are_classes)
+    return combine.read_files(files, spec, _check_file_layout(layout, files), on_error, left_out)
 
 
 def _check_file_layout(layout: Any, files: list[Path]) -> str | None:
@@ -267,10 +293,7 @@ def _list_recordings(folder: Path, has_options: bool) -> list[Path]:
     """The recordings in a folder, unless it holds a data set."""
     if har.find_folder(folder) is not None:
         return []
-    suffixes = [
-        suffix for suffix, one in formats.FORMATS.items() if one.is_recording or (one.has_columns and not one.is_opt_in)
-    ]
-    files = paths.files_in_folder(folder, suffixes)
+    files = paths.files_in_folder(folder, _RECORDING_SUFFIXES)
     data_sets = catalogue.find_datasets(folder)
     if data_sets and not has_options:
         parts = {path for parts in data_sets.values() for path in parts.values()}
@@ -305,7 +328,7 @@ def _refuse_options(options: Mapping[str, Any], source: Path | str) -> None:
 # --- paths -------------------------------------------------------------------------------------------------------
 
 
-def _read_path(path: Path) -> dict[str, Sequences]:
+def _read_path(path: Path, obstacle: str) -> dict[str, Sequences]:
     if path.is_file():
         part = catalogue.PART_NAME.fullmatch(path.stem)
         return catalogue.read_dataset({part[2].lower(): path} if part else {"all": path})
@@ -316,7 +339,9 @@ def _read_path(path: Path) -> dict[str, Sequences]:
             hint = f": there is no user {path.parts[0][1:]!r}; write the folder out, or ~/ for your own"
         raise FileNotFoundError(f"there is no file or folder {path}{hint}")
     official = har.find_folder(path)
-    return har.read(official) if official is not None else catalogue.read_dataset(catalogue.find_dataset(path))
+    if official is not None:
+        return har.read(official)
+    return catalogue.read_dataset(catalogue.find_dataset(path, obstacle))
 
 
 def _list_loadable(folder: Path) -> list[str]:

@@ -1,0 +1,141 @@
+"""Where labels come from: folders, options, and what a model remembers of both."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import timelike as tl
+
+LABEL = ("--label", "_(run|walk)")
+FEW = ("--set", "encoder__n_features=200")
+
+
+@pytest.fixture
+def by_class(recordings, tmp_path):
+    """The recordings in a folder for every movement."""
+    for file in recordings.iterdir():
+        person, movement, number = file.stem.split("_")
+        place = tmp_path / "sorted" / movement / f"{person}_{number}.csv"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(file.read_text())
+    return tmp_path / "sorted"
+
+
+def test_folders_are_classes_and_that_is_said(run, by_class, tmp_path):
+    said = run("describe", by_class)
+    assert "read as    label: the folder of each file" in said.stdout
+    assert "run (6), walk (6)" in said.stdout
+    assert said.stderr == ""
+    for words in (("learn", "--method", "discriminant", "--out", tmp_path / "m"), ("compare", "--method", "dtw")):
+        result = run(words[0], by_class, *words[1:])
+        assert result.exit_code == 0, result.output
+        assert result.stderr == "timelike: label: the folder of each file: run, walk\n"
+    result = run("learn", by_class, "--label", "([a-z]+)_", "--method", "discriminant", "--out", tmp_path / "persons")
+    assert result.stderr == ""
+    assert tl.load_model(tmp_path / "persons").classes_.tolist() == ["anna", "bob"]
+
+
+def test_a_folder_that_may_be_several_things_is_refused_in_options_of_the_command_line(run, by_class):
+    (by_class / "test").mkdir()
+    (by_class / "test" / "1.csv").write_text("time,ax,ay\n0,1,2\n")
+    result = run("compare", by_class)
+    assert result.exit_code == 1
+    assert "not read as a class each because a folder test is a part of a data set, and no class" in result.stderr
+    assert f"'{by_class}/**/*.csv' reads them, with --label for their classes" in result.stderr
+
+
+@pytest.fixture
+def model(run, recordings, tmp_path):
+    """A model of one channel, of columns and labels that had to be named."""
+    named = ("--values", "ax", "--time", "time", "--group", "^([a-z]+)_")
+    result = run("learn", recordings, *LABEL, *named, "--method", "classifier", *FEW, "--out", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    return tmp_path / "model"
+
+
+def test_a_model_remembers_columns_and_labels(answer, run, model, recordings, tmp_path):
+    assert answer("classify", model, recordings)["labels"] == answer("classify", model, recordings, *LABEL)["labels"]
+    assert answer("search", model, recordings, recordings / "bob_run_0.csv", "-k", 1)["labels"] == [["run"]]
+    assert answer("embed", model, recordings, "--out", tmp_path / "z.npz")["sequences"] == 12
+    result = run("evaluate", model, recordings, "--json")
+    assert result.stderr == "timelike: --label '_(run|walk)', as in learning\n"
+    scores = json.loads(result.stdout)["result"]["scores"]
+    assert scores == answer("evaluate", model, recordings, *LABEL, "--group", "^([a-z]+)_")["scores"]
+
+
+def test_what_is_given_wins(answer, run, model, recordings):
+    said = run("evaluate", model, recordings, "--label", "^([a-z]+)_", "--json")
+    assert said.stderr == ""  # nothing was remembered for the labels
+    assert json.loads(said.stdout)["result"]["scores"]["accuracy"] == 0  # persons are no movements
+    grouped, single = (answer("evaluate", model, recordings, *g)["scores"] for g in ((), ("--group", "")))
+    assert grouped["accuracy_low"] < single["accuracy_low"]
+    result = run("classify", model, recordings, "--values", "")
+    assert result.exit_code == 1
+    assert "DATA has 2 channels: this EmbeddingClassifier was fitted on 1;" in result.stderr
+    assert result.stderr.endswith("; choose the channels with --values\n")
+
+
+def test_new_files_need_no_labels(answer, run, model, recordings, tmp_path):
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "1.csv").write_text((recordings / "anna_walk_1.csv").read_text())
+    assert answer("classify", model, new)["labels"] == ["walk"]
+    refused = run("evaluate", model, new)
+    assert refused.exit_code == 1
+    assert "--label '_(run|walk)' finds nothing in 1.csv" in refused.stderr
+    assert "--label '_(run|walk)' is remembered from learning: give another one, or '' for none" in refused.stderr
+
+
+def test_sequences_without_columns_need_none(answer, run, model, recordings, tmp_path):
+    tl.load(recordings, values="ax").save(tmp_path / "all.npz")
+    assert len(answer("classify", model, tmp_path / "all.npz")["labels"]) == 12
+    (tmp_path / "other.csv").write_text("time,speed\n0,1\n1,2\n")
+    refused = run("classify", model, tmp_path / "other.csv")
+    assert refused.exit_code == 1
+    assert "--values ax is remembered from learning" in refused.stderr
+    (tmp_path / "bad.csv").write_text("time,ax\n0,1,x,y\n")
+    assert "remembered" not in run("classify", model, tmp_path / "bad.csv").stderr
+
+
+def test_a_model_that_was_saved_in_python_remembers_nothing(answer, recordings, tmp_path):
+    X = tl.load(recordings, label="_([a-z]+)")
+    tl.Neighbors("dtw").fit(X, X.labels).save(tmp_path / "saved")
+    assert len(answer("classify", tmp_path / "saved", recordings)["labels"]) == 12
+
+
+@pytest.fixture
+def speeds(tmp_path):
+    """Recordings called by their frequencies."""
+    folder, rng = tmp_path / "speeds", np.random.default_rng(0)
+    folder.mkdir()
+    for number, frequency in enumerate(np.linspace(0.2, 1.2, 20)):
+        x = np.sin(frequency * np.arange(40) + rng.uniform(0, 6))
+        (folder / f"p{number % 5}_{frequency:.3f}_{number}.csv").write_text("\n".join(["x", *map(str, x)]) + "\n")
+    return folder
+
+
+def test_numbers_are_learned_predicted_and_scored(answer, run, speeds, tmp_path):
+    label = ("--label", "_([0-9.]+)_")
+    answer("learn", speeds, *label, "--method", "regressor", *FEW, "--out", tmp_path / "m")
+    predicted = np.array(answer("classify", tmp_path / "m", speeds)["labels"])
+    truth = tl.load(speeds, label=label[1]).labels
+    said = answer("evaluate", tmp_path / "m", speeds, *label)
+    assert said["kind"] == "regression"
+    assert said["scores"]["mse"] == pytest.approx(metrics.mean_squared_error(truth, predicted))
+    assert said["scores"]["mae"] == pytest.approx(metrics.mean_absolute_error(truth, predicted))
+    assert said["scores"]["r2"] == pytest.approx(metrics.r2_score(truth, predicted))
+    assert said["scores"]["mae_low"] < said["scores"]["mae"] < said["scores"]["mae_high"]
+    groups = ("--group", "^(p[0-9])")
+    assert answer("evaluate", tmp_path / "m", speeds, *groups)["scores"]["mse"] == said["scores"]["mse"]
+    assert "R²" in run("evaluate", tmp_path / "m", speeds).stdout
+    assert run("classify", tmp_path / "m", speeds).stdout.split()[:2] == ["id", "number"]
+
+
+def test_compare_of_numbers_saves_a_model_that_is_evaluated(answer, speeds, tmp_path):
+    label = ("--label", "_([0-9.]+)_")
+    methods = ("--method", "1-NN Euclidean", "--method", "Rocket + ridge")
+    said = answer("compare", speeds, *label, "--metric", "mse", "--folds", 2, *methods, "--out", tmp_path / "best")
+    assert said["rows"][0]["scores"]["mse"][0] <= said["rows"][1]["scores"]["mse"][0]
+    assert answer("evaluate", tmp_path / "best", speeds, *label)["kind"] == "regression"
