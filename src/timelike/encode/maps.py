@@ -12,6 +12,7 @@ from ..align import Metric
 from ..align.gallery import smallest_positions
 from ..core.parameters import check_bool, check_int, format_count
 from ..core.random import RandomState, check_random_state
+from ..core.validation.arrays import validate_array
 from ..core.validation.labels import validate_labels
 from ..plotting import embeddings
 from ..plotting.interactive_map import MapPoints, MapView, interactive_map
@@ -85,7 +86,13 @@ class EmbeddingMap:
 
 
 def embedding_map(
-    metric: Metric, X: Any, *, answers: Any = None, tsne: bool = False, random_state: RandomState = 0
+    metric: Metric,
+    X: Any,
+    *,
+    answers: Any = None,
+    distances: Any = None,
+    tsne: bool = False,
+    random_state: RandomState = 0,
 ) -> EmbeddingMap:
     """The sequences of X in the plane: near each other where the metric finds them similar.
 
@@ -101,6 +108,8 @@ def embedding_map(
         At most 4000: the distances of all pairs are computed. Labels colour the map.
     answers : array (item,), optional
         Predicted classes: wrong ones are marked.
+    distances : array (item, item), optional
+        `metric.pairwise(X)`, if it is known already.
     tsne : bool
         Whether to make a second map with t-SNE, which keeps more neighbours and no distances (van der Maaten and
         Hinton, 2008).
@@ -129,7 +138,10 @@ def embedding_map(
         distances = _euclidean_distances(vectors)
         places, shares = embeddings.principal_components(vectors)
     else:
-        distances = np.asarray(metric.pairwise(sequences), np.float64)
+        known = metric.pairwise(sequences) if distances is None else distances
+        distances = validate_array(known, "distances").astype(np.float64)
+        if distances.shape != (len(sequences), len(sequences)):
+            raise ValueError(f"distances has shape {distances.shape} for {len(sequences)} sequences: expected a square")
         distances = (distances + distances.T) / 2  # a learned metric need not be symmetric
         places, shares = _classical_scaling(distances)
     nearest = _nearest_positions(distances)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.parameters import format_count, format_value
 from ..plotting import html
+from ..sequences import Sequences
 from .base import Model
 from .components import nested_parameters, unfreeze
 from .serialization import JOB, read_model
@@ -31,6 +32,8 @@ class ModelSummary:
     method: str
     parameters: dict[str, Any]
     """All options, also those of components: `encoder__n_features`."""
+    needs_labels: bool
+    is_calibrated: bool
     imports: tuple[str, ...]
     """The import statements that `call` needs."""
     changed: dict[str, Any]
@@ -52,14 +55,16 @@ class ModelSummary:
     @property
     def call(self) -> str:
         """The constructor's call that gives these options."""
-        return f"{self.method}({', '.join(f'{name}={value!r}' for name, value in self.changed.items())})"
+        return f"{self.method}({', '.join(f'{name}={_to_code(name, value)}' for name, value in self.changed.items())})"
 
     @property
     def commands(self) -> str:
         """The commands or the code that repeat the fit."""
         if self.job is not None and self.folder is not None:
             return f"timelike learn --job {shlex.quote(str(Path(self.folder) / JOB))}"
-        lines = [*self.imports, "", f"model = {self.call}.fit(X, y)"]
+        lines = [*self.imports, "", f"model = {self.call}.fit({'X, y' if self.needs_labels else 'X'})"]
+        if self.is_calibrated:
+            lines.append("model.calibrate(…)  # on other sequences")
         if self.folder is not None:
             load = ["# or this very model", "import timelike as tl", f"model = tl.load_model({str(self.folder)!r})"]
             lines += ["", *load]
@@ -108,6 +113,8 @@ def summarize_model(model: Any, folder: str | Path | None = None) -> ModelSummar
     return ModelSummary(
         method=type(model).__name__,
         parameters=everything,
+        needs_labels=_needs_labels(model),
+        is_calibrated=any(hasattr(model, name) for name in ("calibration_", "thresholds_")),
         imports=_import_lines([model, *everything.values()]),
         changed={name: value for name, value in own.items() if repr(value) != repr(defaults.get(name))},
         fitted=_describe_fitted(model),
@@ -130,6 +137,16 @@ def _find_seeds(model: Any) -> dict[str, Any]:
     """The seed of the model, or of its fitted parts: those are often seeded by the model."""
     parts = {"": model, **{f"of {name.removesuffix('_')}": getattr(model, name, None) for name in _PARTS}}
     return {name: part.random_state for name, part in parts.items() if hasattr(part, "random_state")}
+
+
+def _needs_labels(model: Any) -> bool:
+    """Whether `fit` needs classes or numbers."""
+    return hasattr(model, "__sklearn_tags__") and bool(model.__sklearn_tags__().target_tags.required)
+
+
+def _to_code(name: str, value: Any) -> str:
+    """The value as code; data stand by the name of their option."""
+    return name if isinstance(value, Sequences | np.ndarray) else repr(value)
 
 
 def _import_lines(values: list[Any]) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class NeighborExample:
     def caption(self) -> str:
         """The example in words."""
         query, neighbor = _with_class(self.query, self.label), _with_class(self.neighbor, self.neighbor_label)
-        words = f"The sequence nearest to {query} is {neighbor}, at distance {self.distance:.4g}"
+        words = f"The sequence nearest to {query} is {neighbor}, at distance {_format_distance(self.distance)}"
         has_own_answer = self.answer is not None and self.answer != self.neighbor_label
         return f"{words}; the answer is {self.answer}." if has_own_answer else f"{words}."
 
@@ -103,6 +103,15 @@ class NeighborExamples:
         return html.join_html(*parts)
 
 
+def _format_distance(distance: float) -> str:
+    """Four digits, without an exponent for large numbers.
+
+    >>> _format_distance(0.123456), _format_distance(11147.6)
+    ('0.1235', '11148')
+    """
+    return f"{distance:.0f}" if 1e4 <= abs(distance) < 1e9 else f"{distance:.4g}"
+
+
 def _with_class(name: str, label: Any) -> str:
     return name if label is None else f"{name} (class {label})"
 
@@ -112,7 +121,14 @@ def _grid(examples: tuple[NeighborExample, ...]) -> str:
 
 
 def neighbor_examples(
-    metric: Metric, X: Any, *, gallery: Any = None, answers: Any = None, n: int = 3, aligner: Aligner | None = None
+    metric: Metric,
+    X: Any,
+    *,
+    gallery: Any = None,
+    answers: Any = None,
+    distances: Any = None,
+    n: int = 3,
+    aligner: Aligner | None = None,
 ) -> NeighborExamples:
     """Examples of sequences and their nearest neighbours, with the alignment of both, for right and wrong answers.
 
@@ -129,6 +145,8 @@ def neighbor_examples(
         Where the neighbours come from, such as the training data; default: X, each query itself excluded.
     answers : array (item,), optional
         Predicted classes; default: the class of the nearest neighbour.
+    distances : array (item, gallery), optional
+        Those of the metric, if they are known already; default: the nearest are searched for.
     n : int
         The largest number of examples of each kind.
     aligner : Aligner, optional
@@ -145,8 +163,7 @@ def neighbor_examples(
     queries = as_sequences(X, "X")
     collection = queries if gallery is None else as_sequences(gallery, "gallery")
     n = check_int(n, "n", 1)
-    matches = metric.neighbors(collection, queries, 1, exclude_self=gallery is None)
-    nearest, distances = matches.ids[:, 0], matches.distances[:, 0]
+    nearest, nearest_distances = _search_nearest(metric, queries, None if gallery is None else collection, distances)
     labels = None if queries.labels is None or queries.labels.dtype.kind == "f" else queries.labels
     if answers is not None:
         given = validate_labels(answers, "answers", "class")
@@ -162,14 +179,14 @@ def neighbor_examples(
 
     def make(item: int) -> NeighborExample:
         return _make_example(
-            queries, collection, item, int(nearest[item]), given, float(distances[item]), aligner, deviations
+            queries, collection, item, int(nearest[item]), given, float(nearest_distances[item]), aligner, deviations
         )
 
     if labels is None or given is None:
-        chosen = _spread(np.argsort(distances, kind="stable"), n)
+        chosen = _spread(np.argsort(nearest_distances, kind="stable"), n)
         return NeighborExamples((), (), tuple(map(make, chosen)), 0, len(queries), format_value(aligner))
     is_right = np.asarray(given == labels)
-    order = np.argsort(distances, kind="stable")
+    order = np.argsort(nearest_distances, kind="stable")
     right = _spread_over_classes(order[is_right[order]], labels, n)
     wrong = order[~is_right[order]][:n].tolist()
     return NeighborExamples(
@@ -182,10 +199,29 @@ def neighbor_examples(
     )
 
 
+def _search_nearest(
+    metric: Metric, queries: Sequences, gallery: Sequences | None, distances: Any
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The nearest of the gallery, or of the other queries, and their distances, each (query,)."""
+    if distances is None:
+        found = metric.neighbors(queries if gallery is None else gallery, queries, 1, exclude_self=gallery is None)
+        return found.ids[:, 0], found.distances[:, 0]
+    known = np.array(distances, np.float64)
+    expected = (len(queries), len(queries if gallery is None else gallery))
+    if known.shape != expected:
+        raise ValueError(f"distances has shape {known.shape}: expected {expected}, one for each query and item")
+    if gallery is None:
+        np.fill_diagonal(known, np.inf)
+    nearest = known.argmin(axis=1)
+    return nearest, known[np.arange(len(known)), nearest]
+
+
 def _spread(order: NDArray[np.int64], n: int) -> list[int]:
     """At most n, from the first to the last."""
-    places = np.unique(np.linspace(0, len(order) - 1, min(n, len(order))).astype(np.int64)) if len(order) else []
-    return [int(order[place]) for place in places]
+    if not len(order):
+        return []
+    places = np.unique(np.linspace(0, len(order) - 1, min(n, len(order))).astype(np.int64))
+    return [int(item) for item in order[places]]
 
 
 def _spread_over_classes(order: NDArray[np.int64], labels: NDArray[Any], n: int) -> list[int]:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NUMBER_CLASS = ' class="number"'
-_NUMBER_TEXT = re.compile(r"[-−+]?\d[\d.,  %e+−\-\[\]()±–]*( to [-−]?\d[\d.]*\)?)?")  # 1.2e-3, 12 %, 0.9 [0.8, 1.0]
+_ONE_NUMBER = r"[-−+]?\d[\d.]*(e[-+]?\d+)?( ?%)?"
+_NUMBER_TEXT = re.compile(rf"{_ONE_NUMBER}( [\[(±] ?{_ONE_NUMBER}((, | to ){_ONE_NUMBER})?[\])]?)?")  # 0.9 [0.8, 1.0]
 
 
 def paragraph(words: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 
 from ..align import Metric
 from ..core.parameters import format_count
+from ..distributions import Drift
 from ..encode import Encoder, embedding_map
+from ..forecast import Forecaster, backtest, forecast_examples
 from ..models import load_model, summarize_model
-from ..neighbors import neighbor_examples
-from ..neighbors.estimators import NeighborsBase
+from ..neighbors import Neighbors, neighbor_examples
 from ..score import accuracy_by_group, classification_scores, reliability, retrieval_scores
 from ..sequences import Sequences, as_sequences, load
 from ..sequences.describe.plots import examples_html
+from ..verify import Verifier
 from . import sections
 from .page import Page
 from .sample import stratified_sample
@@ -28,7 +31,11 @@ _MAX_PREDICTED = 10_000  # sequences that are classified
 _MAX_POINTS = 2000  # on the map of an encoder
 _MAX_COMPARED = 400  # of which a metric, which may be slow, computes all distances
 _MAX_TSNE = 1000  # points on a second map
-_MAX_SUBJECTS = 1000  # of verification, whose pairs are resampled
+_MAX_VERIFIED = 300  # whose pairs are resampled
+_N_RESAMPLES = 200  # of them
+_MAX_FORECAST = 50  # sequences
+_MAX_WINDOWS, _MAX_WINDOWS_OF_ONE = 4, 40  # of each sequence, and of a single one
+_MAX_HORIZON = 20
 
 
 def write(model: Any, data: Any, *, out: str | Path | None = None) -> Page:
@@ -97,6 +104,37 @@ class _Subject:
         labels = self.X.labels
         return None if labels is None or labels.dtype.kind == "f" else labels
 
+    @cached_property
+    def metric(self) -> Metric:
+        """What compares sequences; only asked for where there is one."""
+        metric = find_metric(self.model)
+        assert metric is not None
+        return metric
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether there are several sequences of one class."""
+        labels = self.compared.labels
+        return (
+            self.classes is not None and labels is not None and bool(np.unique(labels, return_counts=True)[1].max() > 1)
+        )
+
+    @cached_property
+    def compared(self) -> Sequences:
+        """As many sequences as can be compared, each with each."""
+        is_fast = isinstance(find_metric(self.model), Encoder)
+        return stratified_sample(self.X, _MAX_POINTS if is_fast else _MAX_COMPARED)
+
+    @cached_property
+    def distances(self) -> NDArray[Any]:
+        """Those of the sequences that are compared."""
+        return self.metric.pairwise(self.compared)
+
+    @cached_property
+    def answers(self) -> NDArray[Any] | None:
+        """The classes that a classifier gives to the sequences that are compared."""
+        return self.model.predict(self.compared) if is_classifier(self.model) else None
+
     def omit(self, what: str, why: str) -> None:
         """Say that something is not on the page."""
         self.omitted.append(f"{what}: {why}")
@@ -127,13 +165,20 @@ def _lead(model: Any, X: Sequences) -> str:
 
 def _choose_sections(subject: _Subject) -> list[_Section]:
     """The sections that a model of this kind may have, in order."""
+    model, compares = subject.model, find_metric(subject.model) is not None
     chosen: list[_Section] = [("Data", _describe_data), ("Model", _describe_model), ("Training", _show_training)]
-    if is_classifier(subject.model):
+    if is_classifier(model):
         chosen += [("Scores", _score_classes), ("Reliability", _show_reliability)]
-    elif find_metric(subject.model) is not None:
+    elif compares:
         chosen += [("Retrieval", _score_retrieval)]
-    if find_metric(subject.model) is not None:
+    if compares:
         chosen += [("Map", _show_map), ("Nearest neighbours", _show_neighbors)]
+    if compares and (not is_classifier(model) or hasattr(model, "verify")):
+        chosen += [("Verification", _show_verification)]
+    if isinstance(model, Forecaster):
+        chosen += [("Scores over the horizon", _score_forecasts), ("Forecasts", _show_forecasts)]
+    if isinstance(model, Drift):
+        chosen += [("Drift", _show_drift)]
     return chosen
 
 
@@ -191,12 +236,10 @@ def _score_classes(subject: _Subject) -> Iterator[Any]:
         yield sections.table(["answer", "sequences", "share"], list(zip(kinds.tolist(), counts, shares, strict=True)))
         return
     yield classification_scores(X.labels, answers, groups=X.groups, random_state=0)
-    if X.groups is None:
-        yield sections.paragraph("Intervals are at the 95 % level and resample sequences.")
-        return
-    yield sections.paragraph("Intervals are at the 95 % level and resample whole groups.")
-    yield sections.subheading("Accuracy in every group")
-    yield accuracy_by_group(X.labels, answers, X.groups)
+    yield sections.paragraph(_describe_resampling(X))
+    if X.groups is not None:
+        yield sections.subheading("Accuracy in every group")
+        yield accuracy_by_group(X.labels, answers, X.groups)
 
 
 def _show_reliability(subject: _Subject) -> Iterator[Any]:
@@ -216,47 +259,105 @@ def _show_reliability(subject: _Subject) -> Iterator[Any]:
 # --- metrics and encoders --------------------------------------------------------------------------------------------
 
 
-def _compared_part(subject: _Subject) -> Sequences:
-    """As many as can be compared, each with each."""
-    return stratified_sample(
-        subject.X, _MAX_POINTS if isinstance(find_metric(subject.model), Encoder) else _MAX_COMPARED
-    )
-
-
 def _score_retrieval(subject: _Subject) -> Iterator[Any]:
-    metric, X = find_metric(subject.model), _compared_part(subject)
-    assert metric is not None
-    if subject.classes is None or np.bincount(np.unique(X.labels, return_inverse=True)[1]).max() < 2:
+    if not subject.has_pairs:
         subject.omit("Retrieval and verification", "they need labels that are classes of several sequences.")
         return
+    X = subject.compared
     yield from _describe_sample(X, subject.X, "Compared with each other are")
     yield sections.paragraph(
         "Every sequence searches for others of its class: how often the nearest one is, and how early all of them come."
     )
-    yield retrieval_scores(metric.pairwise(X), X.labels, groups=X.groups, random_state=0)
+    yield retrieval_scores(subject.distances, X.labels, groups=X.groups, random_state=0)
+    yield sections.paragraph(_describe_resampling(X))
+
+
+def _show_verification(subject: _Subject) -> Iterator[Any]:
+    X = stratified_sample(subject.compared, _MAX_VERIFIED)
+    if not subject.has_pairs or X.labels is None or len(np.unique(X.labels)) < 2:
+        return
+    yield sections.paragraph(
+        "Two sequences are taken for the same class if their distance is below a threshold. A threshold that accepts "
+        "fewer pairs of two classes rejects more of one."
+    )
+    yield from _describe_sample(X, subject.X, "The pairs are those of")
+    verifier = subject.model if isinstance(subject.model, Verifier) else Verifier(subject.metric).fit(X)
+    yield verifier.evaluate(X, groups=X.groups, n_resamples=_N_RESAMPLES, random_state=0)
 
 
 def _show_map(subject: _Subject) -> Iterator[Any]:
-    metric, X = find_metric(subject.model), _compared_part(subject)
-    assert metric is not None
-    answers = subject.model.predict(X) if is_classifier(subject.model) else None
+    X = subject.compared
     yield from _describe_sample(X, subject.X, "On the map are")
-    yield embedding_map(metric, X, answers=answers, tsne=len(X) <= _MAX_TSNE)
+    yield embedding_map(
+        subject.metric, X, answers=subject.answers, distances=subject.distances, tsne=len(X) <= _MAX_TSNE
+    )
 
 
 def _show_neighbors(subject: _Subject) -> Iterator[Any]:
-    metric, X = find_metric(subject.model), _compared_part(subject)
-    assert metric is not None
-    gallery = None
-    if isinstance(subject.model, NeighborsBase) and hasattr(subject.model, "classes_"):
-        gallery = copy.copy(subject.model.sequences_).replace(labels=subject.model.classes_[subject.model.codes_])
-    if gallery is None and len(X) < 2:
+    X, model, gallery = subject.compared, subject.model, None
+    if isinstance(model, Neighbors):
+        gallery = model.sequences_.replace(labels=model.classes_[model.codes_])
+    elif len(X) < 2:
         subject.omit("Nearest neighbours", "there is one sequence.")
         return
     where = "the sequences that the model was fitted on" if gallery is not None else "the other sequences here"
     yield sections.paragraph(f"The neighbour comes from {where}.")
-    answers = subject.model.predict(X) if is_classifier(subject.model) else None
-    yield neighbor_examples(metric, X, gallery=gallery, answers=answers, n=4)
+    known = subject.distances if gallery is None else None
+    yield neighbor_examples(subject.metric, X, gallery=gallery, answers=subject.answers, distances=known, n=4)
+
+
+# --- forecasts and drift ---------------------------------------------------------------------------------------------
+
+
+def _score_forecasts(subject: _Subject) -> Iterator[Any]:
+    model, X = subject.model, stratified_sample(subject.X, _MAX_FORECAST)
+    horizon = _choose_horizon(model, X)
+    if horizon is None:
+        subject.omit(
+            "Forecasts", f"no sequence is longer than the {model._min_past_steps()} steps that the model needs."
+        )
+        return
+    free = int(X.lengths.max()) - model._min_past_steps() - horizon
+    n_windows = min(free + 1, _MAX_WINDOWS if len(X) > 1 else _MAX_WINDOWS_OF_ONE)
+    step = max(1, min(horizon, free // n_windows))
+    yield from _describe_sample(X, subject.X, "Forecast are")
+    yield backtest(
+        model, X, horizon, n_windows=n_windows, step=step, baseline="persistence", progress=False, random_state=0
+    )
+
+
+def _show_forecasts(subject: _Subject) -> Iterator[Any]:
+    horizon = _choose_horizon(subject.model, subject.X)
+    if horizon is None:
+        return
+    found = forecast_examples(subject.model, subject.X, horizon)
+    has_interval = found.forecast.calibration is not None or len(found.forecast.samples) > 1
+    words = "The shade is the interval that covers the truth with a probability of 80 %, for each step by itself."
+    advice = "There are no intervals, because the model is not calibrated: call calibrate(X) and save it again."
+    yield sections.paragraph(words if has_interval else advice)
+    yield found
+
+
+def _choose_horizon(model: Forecaster, X: Sequences) -> int | None:
+    """As many steps as half of what a typical sequence has beyond the past that the model needs."""
+    free = X.lengths - model._min_past_steps()
+    if free.max() < 1:
+        return None
+    return int(np.clip(np.median(free[free > 0]) // 2, 1, _MAX_HORIZON))
+
+
+def _show_drift(subject: _Subject) -> Iterator[Any]:
+    monitor = copy.deepcopy(subject.model)  # the batch belongs to the report, not to the model
+    update = monitor.update(subject.X)
+    yield sections.paragraph(f"The data are tested as one more batch. The answer for {update}.")
+    yield monitor.report()
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
+
+
+def _describe_resampling(X: Sequences) -> str:
+    return f"Intervals are at the 95 % level and resample {'sequences' if X.groups is None else 'whole groups'}."
 
 
 def _describe_sample(sample: Sequences, X: Sequences, beginning: str) -> Iterator[str]:

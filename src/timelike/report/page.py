@@ -37,7 +37,8 @@ caption { text-align: left; font-weight: 600; padding-bottom: .3rem }
 th, td { padding: .35rem 1.1rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 thead th { color: var(--soft); font-weight: 600; font-size: .9rem; vertical-align: bottom }
 tbody th { font-weight: 500; white-space: nowrap }
-.number { text-align: right; font-variant-numeric: tabular-nums }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+thead .number { white-space: normal }
 figure { margin: 1.2rem 0 }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem }
 figure img { max-width: 100%; height: auto }
@@ -52,7 +53,8 @@ svg:focus:not(:focus-visible) { outline: none }
 .cases { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem }
 .cases figure { margin: .6rem 0 } .cases svg { min-width: 0 !important }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
-@media (max-width: 34rem) { body { margin-top: 1.2rem; padding: 0 .9rem } tbody th { white-space: normal } }
+@media (max-width: 34rem) { body { margin-top: 1.2rem; padding: 0 .9rem } tbody th { white-space: normal }
+  table { font-size: .9rem } th, td { padding-right: .8rem } }
 @media print { :root { --ink: #000; --paper: #fff; --line: #ccc; --soft: #444; --raised: #fff; --link: #000 }
   body { font-size: 10.5pt; max-width: none; margin: 0; padding: 0 } nav { display: none }
   figure, tr, pre { break-inside: avoid } h2, h3 { break-after: avoid }

@@ -30,11 +30,10 @@ def stratified_sample(X: Sequences, most: int) -> Sequences:
 def _share_out(sizes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """How many of every class, by largest remainders; of more classes than there is room for, the largest."""
     if len(sizes) > most:
-        taken = np.zeros(len(sizes), np.int64)
-        taken[np.argsort(-sizes, kind="stable")[:most]] = 1
-        return taken
+        largest = np.argsort(-sizes, kind="stable")[:most]
+        return np.isin(np.arange(len(sizes)), largest).astype(np.int64)
     share = sizes * most / sizes.sum()
-    taken = np.maximum(1, np.floor(share)).astype(np.int64)
+    taken: NDArray[np.int64] = np.maximum(1, np.floor(share)).astype(np.int64)
     while taken.sum() > most:  # the classes of one item have more than their share
         taken[np.argmax(np.where(taken > 1, taken - share, -np.inf))] -= 1
     while taken.sum() < most:
@@ -43,4 +42,6 @@ def _share_out(sizes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _pick_evenly(members: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    return members[np.linspace(0, len(members) - 1, n).round().astype(np.int64)] if n else members[:0]
+    places = np.linspace(0, len(members) - 1, n).round().astype(np.int64)
+    chosen: NDArray[np.int64] = members[places]
+    return chosen

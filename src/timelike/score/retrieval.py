@@ -15,7 +15,6 @@ from ..core.validation.arrays import validate_array
 from ..core.validation.labels import validate_labels
 from ..plotting import html
 from .intervals import Interval, bootstrap, resampling_units
-from .verification import equal_error_interval
 
 
 def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
@@ -178,7 +177,6 @@ class RetrievalScores:
 
     nearest_accuracy: Interval
     mean_average_precision: Interval
-    equal_error_rate: Interval
     classes: tuple[tuple[Any, int, Interval, Interval], ...]
     """For every class its label, its number of items, the nearest-neighbour accuracy and the mean average precision."""
 
@@ -186,13 +184,9 @@ class RetrievalScores:
         return str(self)
 
     def __str__(self) -> str:
-        """A table of the classes, followed by the scores of all."""
+        """A table of the classes, and of all."""
         lines = [self._table_header(), ["---", *["---:"] * 3], *self._table_rows()]
-        table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
-        return f"{table}\n\n{self._summary()}"
-
-    def _summary(self) -> str:
-        return f"equal error rate of all pairs {_format_interval(self.equal_error_rate)}"
+        return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
 
     def _table_header(self) -> list[str]:
         return ["class", "items", "nearest accuracy", "average precision"]
@@ -203,7 +197,7 @@ class RetrievalScores:
         return [*rows, ["all", str(sum(one[1] for one in self.classes)), *map(_format_interval, overall)]]
 
     def _repr_html_(self) -> str:
-        return html.join_html(html.table(self._table_header(), self._table_rows()), html.paragraph(self._summary()))
+        return html.table(self._table_header(), self._table_rows())
 
 
 def retrieval_scores(
@@ -215,7 +209,7 @@ def retrieval_scores(
     n_resamples: int = 1000,
     random_state: RandomState = None,
 ) -> RetrievalScores:
-    """Nearest-neighbour accuracy, average precision and equal error rate of a metric, also by class, with intervals.
+    """Nearest-neighbour accuracy and average precision of a metric, of all items and by class, with intervals.
 
     Every item is a query among all others. The intervals are bootstraps over items, or whole groups, and are nowhere
     narrower than `wilson_interval`.
@@ -232,8 +226,8 @@ def retrieval_scores(
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> found = retrieval_scores(abs(points[:, None] - points), ["a", "a", "a", "b", "b", "b"], random_state=0)
-    >>> found.nearest_accuracy.mean, found.mean_average_precision.mean, found.equal_error_rate.mean
-    (1.0, 1.0, 0.0)
+    >>> found.nearest_accuracy.mean, found.mean_average_precision.mean
+    (1.0, 1.0)
     """
     distances = _validate_retrieval(distances, labels, None)[0]
     names = validate_labels(labels, "labels", "class")
@@ -256,8 +250,7 @@ def retrieval_scores(
         (kind, int((names == kind).sum()), summarize(nearest, names == kind), summarize(precision, names == kind))
         for kind in np.unique(names).tolist()
     )
-    error = equal_error_interval(distances, names, groups=groups, confidence=confidence, random_state=random_state)
-    return RetrievalScores(summarize(nearest, everything), summarize(precision, everything), error, classes)
+    return RetrievalScores(summarize(nearest, everything), summarize(precision, everything), classes)
 
 
 def _format_interval(interval: Interval) -> str:
