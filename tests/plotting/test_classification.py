@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.plotting.contrast import contrast, unseen
+from tests.plotting.contrast import contrast, names, unseen
 
 import timelike as tl
 from timelike.plotting import classification
@@ -32,9 +32,10 @@ def test_rates_of_zero_are_drawn_below_the_axes_and_nothing_is_infinite():
 
 def test_the_roc_curve_has_true_accepts_over_false_ones_and_its_band():
     band = RATES, NORMAL[1] / 2, NORMAL[1]
-    (axes,) = classification.plot_roc({"a": NORMAL, "b": NORMAL}, band).axes
+    figure = classification.plot_roc({"a": NORMAL, "b": NORMAL}, band)
+    (axes,) = figure.axes
     np.testing.assert_allclose(axes.lines[1].get_xydata(), np.stack([RATES, 1 - NORMAL[1]], axis=1))
-    assert [line.get_text() for line in axes.get_legend().get_texts()] == ["a, EER 15.9 %", "b, EER 15.9 %"]
+    assert names(figure) == ["a, EER 15.9 %", "b, EER 15.9 %"]
     assert len(axes.collections) == 1
 
 

@@ -40,7 +40,7 @@ def test_pictures_are_grey_or_coloured_and_cut_off_at_0_and_1():
     colours = video(2, 3, 4, 6)
     np.testing.assert_array_equal(image_grids.as_rgb(colours, "x"), colours.transpose(0, 2, 3, 1))
     odd = np.array([[[-0.5, 1.5, np.nan]]])
-    np.testing.assert_allclose(image_grids.as_rgb(odd, "x")[0, 0], [[0] * 3, [1] * 3, to_rgb("#9a9a9a")])
+    np.testing.assert_allclose(image_grids.as_rgb(odd, "x")[0, 0], [[0] * 3, [1] * 3, to_rgb("#8a8a8a")])
     for wrong in (np.zeros((4, 6)), np.zeros((2, 2, 4, 6)), np.zeros((0, 1, 4, 6)), np.zeros((1, 1, 1, 4, 6))):
         with pytest.raises(ValueError, match=r"x has shape .*expected \(frame, height, width\)"):
             image_grids.as_rgb(wrong, "x")

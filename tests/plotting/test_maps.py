@@ -156,7 +156,7 @@ def test_strips_with_land_and_of_long_frames_are_drawn():
     land = np.arange(400.0).reshape(2, 2, 100)
     land[:, 0, 3] = np.nan
     whole = drawn(maps.plot_field_strips({"forecast": land}))
-    assert colors(whole.axes[0].images[0])[0, 3].tolist() == list(to_rgba("#9a9a9a"))
+    assert colors(whole.axes[0].images[0])[0, 3].tolist() == list(to_rgba("#8a8a8a"))
 
 
 def test_rows_that_do_not_fit_are_refused():

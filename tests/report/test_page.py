@@ -1,42 +1,23 @@
 """The page is one file, safe to show, and appears whole or not at all."""
 
+import base64
+import hashlib
+import re
 import shutil
-from html.parser import HTMLParser
 
 import pytest
 from matplotlib.figure import Figure
+from tests.report.documents import Document
 
 import timelike as tl
 from timelike.report import Page, sections
 
 
-def balanced(html):
-    """Whether every tag is closed in order."""
-    open_, void = [], {"meta", "path", "use", "rect", "line", "image", "circle"}
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attrs):
-            if tag not in void:
-                open_.append(tag)
-
-        def handle_startendtag(self, tag, attrs):
-            pass
-
-        def handle_endtag(self, tag):
-            if tag not in void:
-                assert open_.pop() == tag
-
-    Reader().feed(html)
-    return not open_
-
-
 def test_text_from_data_cannot_become_markup():
     page = Page("<script>", lead="a & b")
     page.add("<b>", sections.paragraph("<img>"), sections.table(["<i>"], [["<u>"]]))
-    html = page.to_html()
-    for tag in ("<script>", "<b>", "<img>", "<i>", "<u>"):
-        assert tag not in html
-    assert balanced(html)
+    assert not Document(page.to_html()).tags() & {"b", "img", "i", "u"}
+    assert Document(page.to_html()).text.count("<script>") == 2  # title and heading
 
 
 def test_a_result_shows_itself_in_a_page():
@@ -46,11 +27,33 @@ def test_a_result_shows_itself_in_a_page():
     assert "<caption>1 sequence</caption>" in html
     assert "1 class: &lt;b&gt; (1)" in html
     assert "<p>as given</p>" in html
-    assert balanced(html)
+    Document(html)  # in which every element is closed
 
 
 def test_sections_given_to_the_constructor_stay_as_they_are():
-    assert "<section><h2>a &amp; b</h2>\n<p>1</p></section>" in Page("x", sections=[("a & b", "<p>1</p>")]).to_html()
+    html = Page("x", sections=[("a & b", "<p>1</p>")]).to_html()
+    assert '<section id="section-1"><h2>a &amp; b</h2>\n<p>1</p></section>' in html
+
+
+def test_a_page_of_several_sections_has_a_table_of_contents():
+    page = Page("x", sections=[(f"part {i}", "") for i in range(4)])
+    document = Document(page.to_html())
+    links = [attributes["href"] for tag, attributes in document.elements if tag == "a"]
+    assert [attributes["id"] for tag, attributes in document.elements if tag == "section"] == [one[1:] for one in links]
+    page.sections.pop()
+    assert "nav" not in Document(page.to_html()).tags()
+
+
+def test_the_page_forbids_requests_and_all_scripts_but_its_own():
+    html = Page("x").to_html()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+    (script,) = [text for kind, text in Document(html).raw if kind == "script"]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in rules["script-src"]
+    assert "unsafe" not in rules["script-src"]
 
 
 def test_nothing_half_written_is_left_behind(tmp_path, monkeypatch):

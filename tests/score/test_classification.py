@@ -127,3 +127,20 @@ def test_what_cannot_be_scored_is_refused(truth, answer, options, words):
 def test_numbers_and_text_are_not_mixed():
     with pytest.raises(TypeError, match="mix numbers and text, 0 and '0'"):
         score.macro_f1([0], ["0"])
+
+
+def test_accuracy_by_group_is_that_of_its_items_with_wilsons_interval():
+    rng = np.random.default_rng(0)
+    truth, groups = rng.integers(3, size=60), np.array(["x", "y", "z"])[rng.integers(3, size=60)]
+    answer = np.where(rng.random(60) < 0.7, truth, (truth + 1) % 3)
+    found = score.accuracy_by_group(truth, answer, groups)
+    shares = [interval.mean for interval in found.accuracy]
+    assert shares == sorted(shares)
+    for group, items, interval in zip(found.groups, found.items, found.accuracy, strict=True):
+        own = groups == group
+        assert items == own.sum()
+        assert interval.mean == pytest.approx(score.accuracy(truth[own], answer[own]))
+        assert interval == score.wilson_interval(interval.mean, items)
+    assert "<td>x</td>" in found._repr_html_()
+    with pytest.raises(ValueError, match=r"groups has shape \(2,\) for 60 items"):
+        score.accuracy_by_group(truth, answer, ["x", "y"])

@@ -55,9 +55,10 @@ def test_right_answers_and_no_unknown_in_between_give_the_accuracy():
 
 def test_the_open_set_curve_draws_itself_beside_others():
     found = score.open_set_curve([1.0, 2.0, 3.0], [True, False, True], [2.5, 6.0])
-    (axes,) = found.plot(name="ours", others={"theirs": found}).axes
+    figure = found.plot(name="ours", others={"theirs": found})
+    (axes,) = figure.axes
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.stack([found.false_accepts, found.recognized], axis=1))
-    assert [line.get_text() for line in axes.get_legend().get_texts()] == ["ours, area 0.500", "theirs, area 0.500"]
+    assert [line.get_text() for line in figure.legends[0].get_texts()] == ["ours, area 0.500", "theirs, area 0.500"]
 
 
 @pytest.mark.parametrize(

@@ -272,3 +272,31 @@ def test_queries_of_the_gallery_are_not_found_by_themselves():
 def test_many_equals_are_counted_without_large_numbers():
     found = score.recall_at_k(np.zeros((1, 20_000)), [0], np.arange(20_000) % 2, k=3)
     assert found[0] == pytest.approx(1 - 0.5**3, abs=1e-3)
+
+
+def test_retrieval_scores_are_those_of_their_functions_and_have_intervals():
+    rng = np.random.default_rng(0)
+    labels = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    points = rng.normal(size=30) + 1.5 * (np.arange(30) % 3)
+    distances = abs(points[:, None] - points)
+    found = score.retrieval_scores(distances, labels, random_state=0)
+    assert found.nearest_accuracy.mean == pytest.approx(score.nearest_accuracy(distances, labels))
+    assert found.mean_average_precision.mean == pytest.approx(score.mean_average_precision(distances, labels))
+    precision = score.average_precision(distances, labels)
+    for kind, items, nearest, own in found.classes:
+        assert items == 10
+        assert own.mean == pytest.approx(precision[labels == kind].mean())
+        assert nearest.low <= nearest.mean <= nearest.high
+    grouped = score.retrieval_scores(distances, labels, groups=np.arange(30) // 10, random_state=0)
+    assert grouped.nearest_accuracy.half_width > found.nearest_accuracy.half_width
+    assert "<td>all</td>" in found._repr_html_()
+
+
+def test_a_class_of_one_has_no_precision_and_classes_of_one_have_no_scores():
+    points = np.array([0.0, 0.1, 5.0])
+    distances = abs(points[:, None] - points)
+    found = score.retrieval_scores(distances, ["a", "a", "b"], random_state=0)
+    assert np.isnan(found.classes[1][3].mean)
+    assert found.mean_average_precision.mean == 1.0
+    with pytest.raises(ValueError, match="every item is alone in its class"):
+        score.retrieval_scores(distances, ["a", "b", "c"])

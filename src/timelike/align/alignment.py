@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.parameters import check_bool
 from ..core.validation import arrays
 from ..plotting import alignments, html
 from ..sequences import Sequences, as_single_sequence
@@ -124,11 +125,12 @@ class Alignment:
         counts = np.diff(np.append(first, len(steps))).reshape(-1, *[1] * (y.ndim - 1))
         return np.asarray(np.add.reduceat(y[matched], first, axis=0) / counts)
 
-    def plot(self, *, channel: int | str = 0, dark: bool = False) -> Figure:
+    def plot(self, *, channel: int | str = 0, costs: bool = True, dark: bool = False) -> Figure:
         """Draw the two signals joined where they match, the path or plan over the costs and, if any, the warp.
 
         `channel` is a position, or a name if you aligned `Sequences` with names: `align(X[:1], X[1:2])`. The legend
-        then shows their ids and the axis their times since the first sample. `dark` draws for a dark page.
+        then shows their ids and the axis their times since the first sample. `costs=False` draws the signals alone,
+        `dark` draws for a dark page.
         """
         sides = (
             self.sides if self.sides is not None else (as_single_sequence(self.x, "x"), as_single_sequence(self.y, "y"))
@@ -137,6 +139,8 @@ class Alignment:
         clocks, time = overlay.pair_times(*sides)
         x, y = (name if side.ids is None else f"{name}: {side.ids[0]}" for name, side in zip("xy", sides, strict=True))
         labels = alignments.SignalLabels((x, y), clocks, time, overlay.value_name(sides[0], place))
+        if not check_bool(costs, "costs"):
+            return alignments.plot_match(self, channel=place, labels=labels, dark=dark)
         return alignments.plot_alignment(self, channel=place, labels=labels, dark=dark)
 
     def _repr_html_(self) -> str:

@@ -23,6 +23,7 @@ from .evaluate import evaluate
 from .forecast import forecast
 from .learn import learn
 from .match import match
+from .report import report
 from .search import search
 from .verify import verify
 
@@ -42,6 +43,7 @@ COMMANDS = (
     match,
     forecast,
     drift,
+    report,
 )
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 

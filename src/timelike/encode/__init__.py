@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .images.estimator import ImageEncoder as ImageEncoder
     from .images.network import ImageNetwork as ImageNetwork
     from .losses import NTXent as NTXent, TLoss as TLoss, VICReg as VICReg
+    from .maps import EmbeddingMap as EmbeddingMap, embedding_map as embedding_map
     from .onnx.estimator import OnnxEncoder as OnnxEncoder
     from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
     from .rocket.estimator import Rocket as Rocket

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .baselines.seasonal import SeasonalNaive as SeasonalNaive
     from .calibration import ConformalCalibration as ConformalCalibration
     from .dynamics import RandomDynamics as RandomDynamics, StateDynamics as StateDynamics
+    from .examples import ForecastExamples as ForecastExamples, forecast_examples as forecast_examples
     from .result import Forecast as Forecast
     from .separation.estimator import Separation as Separation
     from .separation.network import SeparationNetwork as SeparationNetwork

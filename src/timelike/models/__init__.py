@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the public names, a line each
         read_model as read_model,
         save_model as save_model,
     )
+    from .summary import ModelSummary as ModelSummary, summarize_model as summarize_model
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = lazy_exports(__name__, top=("load_model", "save_model"))

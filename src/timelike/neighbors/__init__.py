@@ -1,4 +1,4 @@
-"""Nearest-neighbour classification and regression, classification by voting windows, and kernels from distances."""
+"""Nearest-neighbour classification and regression, voting windows, kernels from distances, examples of neighbours."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,11 @@ from .._exports import lazy_exports
 if TYPE_CHECKING:  # the public names, a line each
     from .elastic_kernel import ElasticKernel as ElasticKernel
     from .estimators import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+    from .examples import (
+        NeighborExample as NeighborExample,
+        NeighborExamples as NeighborExamples,
+        neighbor_examples as neighbor_examples,
+    )
     from .windowed import WindowedClassifier as WindowedClassifier
 
 if not TYPE_CHECKING:

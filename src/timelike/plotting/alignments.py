@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_THREAD = "#9a9a9a"
+_THREAD = "#8a8a8a"
 _LINES = 60  # matching lines that can still be told apart
 _FAINT = 0.05  # share of a row's largest weight below which two steps are not joined
 
@@ -61,15 +61,8 @@ def plot_alignment(
     """Panels: the signals joined where they match, path or plan over the costs, and the warp where there is one."""
     from matplotlib.figure import Figure
 
-    labels, warp = SignalLabels() if labels is None else labels, alignment.warp
-    x, y = (channel_values(side, channel) for side in (alignment.x, alignment.y))
-    if warp is not None:
-        lines = warp_lines(warp, len(y))
-        labels = labels._replace(
-            times=(warp.times, warp.y_times), time="time" if labels.time == "time step" else labels.time
-        )
-    else:
-        lines = plan_lines(alignment.plan) if alignment.path is None else path_lines(alignment.path)
+    warp = alignment.warp
+    x, y, lines, labels = _join_signals(alignment, channel, labels)
     with page_theme(dark):
         figure = Figure(figsize=(9.5 if warp is None else 13, 3.8), layout="constrained")
         ratios = (1.5, 1) if warp is None else (1.5, 1, 1)
@@ -81,6 +74,32 @@ def plot_alignment(
         if rest:
             plot_warp(rest[0], warp)
     return figure
+
+
+def plot_match(
+    alignment: AlignmentLike, *, channel: int = 0, labels: SignalLabels | None = None, dark: bool = False
+) -> Figure:
+    """The signals joined where they match, and nothing else."""
+    from matplotlib.figure import Figure
+
+    x, y, lines, labels = _join_signals(alignment, channel, labels)
+    with page_theme(dark):
+        figure = Figure(figsize=(4.6, 2.5), layout="constrained")
+        plot_matched_signals(figure.subplots(), x, y, lines, labels)
+    return figure
+
+
+def _join_signals(
+    alignment: AlignmentLike, channel: int, labels: SignalLabels | None
+) -> tuple[NDArray[Any], NDArray[Any], list[tuple[float, float, float]], SignalLabels]:
+    """A channel of both sides, the lines that join them, and what they are called."""
+    labels, warp = SignalLabels() if labels is None else labels, alignment.warp
+    x, y = (channel_values(side, channel) for side in (alignment.x, alignment.y))
+    if warp is None:
+        lines = plan_lines(alignment.plan) if alignment.path is None else path_lines(alignment.path)
+        return x, y, lines, labels
+    time = "time" if labels.time == "time step" else labels.time
+    return x, y, warp_lines(warp, len(y)), labels._replace(times=(warp.times, warp.y_times), time=time)
 
 
 def path_lines(path: NDArray[Any]) -> list[tuple[float, float, float]]:
@@ -128,7 +147,8 @@ def plot_matched_signals(
     axes.set_ylabel(escape_mathtext(labels.unit))
     style_axes(axes, counts=labels.times is None)
     axes.spines["left"].set_visible(False)
-    axes.legend(frameon=False, loc="best", fontsize="small")
+    # above the axes: inside, it would lie on one of the signals
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=2, fontsize="small")
 
 
 def plot_over_costs(axes: Axes, alignment: AlignmentLike) -> None:

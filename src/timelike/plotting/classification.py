@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .panels import shorten_name
 from .style import COLORS, contrasting_color, escape_mathtext, page_theme, style_axes, text_color
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _plot_confusion(counts: NDArray[Any], classes: Sequence[Any], shares: bool) 
     figure = Figure(figsize=(side + 0.8, side), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(part, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
-    names = [escape_mathtext(name) for name in classes]
+    names = [escape_mathtext(shorten_name(str(name))) for name in classes]
     shown = range(0, n, max(1, -(-n // 40)))  # forty names fit
     turned = max(map(len, names), default=0) > 3
     axes.set_xticks(shown, [names[i] for i in shown], rotation=90 if turned else 0, fontsize="small")
@@ -132,7 +133,7 @@ def plot_reliability(
     axes.plot(confidence[occupied], accuracy[occupied], "o", color=text_color(), markersize=3)
     axes.set(ylim=(0, 1), ylabel="share that is right")
     axes.set_title(escape_mathtext(words), fontsize="medium")
-    axes.legend(frameon=False, fontsize="small", loc="upper left")
+    figure.legend(frameon=False, fontsize="small", loc="outside upper center", ncols=3)
     below.bar(edges[:-1], counts, widths, align="edge", color=COLORS[6], alpha=0.8)
     below.set(xlim=(0, 1), xlabel="probability of the answer", ylabel="items")
     for one in (axes, below):
@@ -163,8 +164,10 @@ def _square_axes() -> tuple[Figure, Axes]:
 
 def _finish_axes(axes: Axes) -> None:
     axes.grid(linewidth=0.5, alpha=0.4)
-    axes.legend(frameon=False, fontsize="small", loc="best")
     style_axes(axes, counts=False)
+    figure, labels = axes.get_figure(), axes.get_legend_handles_labels()[1]
+    if any(labels) and figure is not None:  # below the axes, where no curve can run through it
+        figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=2 if len(labels) > 3 else 1)
 
 
 def _curve_label(name: str, equal: float) -> str:

@@ -49,7 +49,7 @@ def plot_task_accuracies(
     axes.axvline(chance, color=COLORS[6], linewidth=1, linestyle="--", label="chance")
     axes.set(xlim=(0, 1), xlabel="accuracy of a task", ylabel="tasks")
     axes.set_title(escape_mathtext(words), fontsize="medium")
-    axes.legend(frameon=False, fontsize="small")
+    figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=3)
     style_axes(axes, counts=False)
     return figure
 

@@ -85,7 +85,7 @@ def plot_noise_curves(levels: NDArray[Any], metrics: Mapping[str, Mapping[str, N
     axes.set(xlabel="standard deviation of white noise", ylabel="mean distance")
     if all(values.min() >= 0 for kinds in metrics.values() for values in kinds.values()):  # some divergences are not
         axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize="small")
+    figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=3)
     style_axes(axes, counts=False)
     return figure
 

@@ -89,4 +89,4 @@ def _class_styles(labels: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_]
         shape = MARKERS[i // len(COLORS) % len(MARKERS)]
         yield str(kind), np.asarray(labels == kind), COLORS[i % len(COLORS)], shape
     if len(shown_kinds) < len(kinds):
-        yield f"{len(kinds) - len(shown_kinds)} more", ~np.isin(labels, shown_kinds), "#9a9a9a", "."
+        yield f"{len(kinds) - len(shown_kinds)} more", ~np.isin(labels, shown_kinds), "#8a8a8a", "."

@@ -110,7 +110,7 @@ def plot_horizons(
         if marks is not None and name in marks:
             axes.axhline(marks[name], color=text_color(), linewidth=0.8, linestyle="--")
         if trained is not None:
-            axes.axvline(trained, color="#303030", linewidth=2.5, alpha=0.8, zorder=1.5)
+            axes.axvline(trained, color=text_color(), linewidth=2.5, alpha=0.8, zorder=1.5)
         axes.set_title(escape_mathtext(name), fontsize="medium")
         style_axes(axes)
     for axes in grid.flat[max(0, len(scores) - n_columns) : len(scores)]:

@@ -21,7 +21,7 @@ _PIXELS = 600  # a cost image need not be finer than this
 _FRAMES = 10  # in a strip
 _WIDEST = 11.0  # inches that the frames of a row take together
 _PAST = 3  # of which at most so many are of the past
-MASKED = "#9a9a9a"
+MASKED = "#8a8a8a"
 
 
 def plot_costs(axes: Axes, x: NDArray[Any], y: NDArray[Any]) -> None:

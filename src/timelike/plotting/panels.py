@@ -124,8 +124,7 @@ def _add_panel_legend(axes: Axes, curves: Sequence[PlotCurve]) -> None:
     ]
     labels = [escape_mathtext(shorten_name(str(curve.name))) for curve in named]
     # a fixed place: searching for the best one takes long with many samples
-    legend = axes.legend(lines, labels, loc="upper right", fontsize="x-small", handlelength=1.8, borderpad=0.2)
-    legend.get_frame().set(alpha=0.8, linewidth=0)
+    axes.legend(lines, labels, loc="upper right", fontsize="x-small", handlelength=1.8, borderpad=0.2, frameon=False)
 
 
 def _add_headroom(grid: Any, panels: Sequence[CurvePanel]) -> None:

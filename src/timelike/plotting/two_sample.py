@@ -35,7 +35,7 @@ def plot_null(values: NDArray[Any], observed: float, p_value: float, measured: s
     axes.axvline(observed, color=COLORS[0], linewidth=2, label="observed")
     axes.set(xlabel=escape_mathtext(measured), ylabel="permutations")
     axes.set_title(f"p = {p_value:.3g}, {len(values)} permutations", fontsize="medium")
-    axes.legend(frameon=False, fontsize="small")
+    figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=3)
     style_axes(axes, counts=False)
     return figure
 

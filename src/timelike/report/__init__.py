@@ -1,4 +1,4 @@
-"""Results assembled into one HTML page."""
+"""Results assembled into one HTML page, and `write`, the report of a model."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import sections as sections
+    from .model_report import write as write
     from .page import Page as Page
 
 if not TYPE_CHECKING:

@@ -1,5 +1,5 @@
-"""The parts of a page, as HTML: paragraphs, tables and figures."""
+"""The parts of a page, as HTML: paragraphs, tables, figures, code and what is folded away."""
 
-from ..plotting.html import figure_html, paragraph, table
+from ..plotting.html import code_block, details, figure_html, paragraph, subheading, table
 
-__all__ = ["figure_html", "paragraph", "table"]
+__all__ = ["code_block", "details", "figure_html", "paragraph", "subheading", "table"]

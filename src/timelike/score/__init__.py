@@ -17,7 +17,9 @@ if TYPE_CHECKING:  # the public names, a line each
     from .classification import (
         ClassificationScores as ClassificationScores,
         ClassScores as ClassScores,
+        GroupScores as GroupScores,
         accuracy as accuracy,
+        accuracy_by_group as accuracy_by_group,
         balanced_accuracy as balanced_accuracy,
         classification_scores as classification_scores,
         confusion_matrix as confusion_matrix,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:  # the public names, a line each
     )
     from .regression import RegressionScores as RegressionScores, r2 as r2, regression_scores as regression_scores
     from .retrieval import (
+        RetrievalScores as RetrievalScores,
         average_precision as average_precision,
         is_nearest_correct as is_nearest_correct,
         mean_average_precision as mean_average_precision,
@@ -76,6 +79,7 @@ if TYPE_CHECKING:  # the public names, a line each
         precision_at_k as precision_at_k,
         r_precision as r_precision,
         recall_at_k as recall_at_k,
+        retrieval_scores as retrieval_scores,
     )
     from .significance import (
         FriedmanResult as FriedmanResult,

@@ -14,7 +14,7 @@ from ..core.parameters import check_bool, check_float, check_int, format_value
 from ..core.validation.arrays import validate_array
 from ..core.validation.labels import validate_labels
 from ..core.warnings import find_stack_level
-from ..plotting import classification as drawing
+from ..plotting import classification as drawing, html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,6 +68,14 @@ class Reliability:
         """Plot accuracy over confidence with the diagonal, and the number of items below."""
         caption = f"expected calibration error {self.error:.3f}"
         return drawing.plot_reliability(self.edges, self.counts, self.confidence, self.accuracy, caption)
+
+    def _repr_html_(self) -> str:
+        caption = (
+            "Reliability: of the answers with a given probability, the share that is right; on the diagonal, "
+            f"probabilities can be taken at their word. Expected calibration error {self.error:.3f}, that of the worst "
+            f"bin {self.max_error:.3f}."
+        )
+        return html.figure_html(self.plot(), caption)
 
 
 def reliability(

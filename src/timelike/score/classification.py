@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+_MAX_GROUPS = 50  # in a table
+
 
 def is_correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
     """Whether each answer is the true class.
@@ -186,10 +188,20 @@ class ClassificationScores:
 
     def _repr_html_(self) -> str:
         shown = (
+            html.paragraph(f"Accuracy {_format_interval(self.accuracy)}"),
             html.table(self._table_header(), self._table_rows()),
-            html.paragraph(f"accuracy {_format_interval(self.accuracy)}"),
         )
-        return html.join_html(*shown, html.figure_html(self.plot(), "confusion"))
+        caption = "Confusion: a row for each true class, a column for each answer, shaded by the share of the row."
+        return html.join_html(*shown, html.figure_html(self.plot(), caption, alt=self._describe_confusion()))
+
+    def _describe_confusion(self) -> str:
+        """The confusion matrix in words: which classes are most often taken for which."""
+        wrong = self.confusion.astype(np.int64).copy()
+        np.fill_diagonal(wrong, 0)
+        places = [(i, j) for i, j in np.argwhere(wrong).tolist()]
+        most = sorted(places, key=lambda place: -int(wrong[place]))[:3]
+        named = [f"{self.labels[i]} as {self.labels[j]} {int(wrong[i, j])} times" for i, j in most]
+        return f"Confusion matrix. {'Most often: ' + ', '.join(named) if named else 'No item is confused'}."
 
 
 def classification_scores(
@@ -250,6 +262,67 @@ def classification_scores(
     accuracy, balanced, f1 = intervals[:3]
     confusion = _count_confusion(true_codes, answer_codes, names)
     return ClassificationScores(accuracy, balanced, f1, class_scores, confusion)
+
+
+@dataclass(frozen=True, repr=False)
+class GroupScores:
+    """The accuracy in every group, the lowest first: see `accuracy_by_group`."""
+
+    groups: tuple[Any, ...]
+    items: tuple[int, ...]
+    accuracy: tuple[Interval, ...]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        """A table of the groups."""
+        lines = [["group", "items", "accuracy"], ["---", "---:", "---:"], *self._table_rows()]
+        return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
+
+    def _table_rows(self) -> list[list[str]]:
+        columns = zip(self.groups, self.items, self.accuracy, strict=True)
+        return [[str(group), str(items), _format_interval(interval)] for group, items, interval in columns]
+
+    def _repr_html_(self) -> str:
+        rows = self._table_rows()
+        shown = html.table(["group", "items", "accuracy"], rows[:_MAX_GROUPS])
+        if len(rows) <= _MAX_GROUPS:
+            return shown
+        return html.join_html(shown, html.paragraph(f"The {_MAX_GROUPS} lowest of {len(rows)} groups."))
+
+
+def accuracy_by_group(truth: Any, answer: Any, groups: Any, *, confidence: float = 0.95) -> GroupScores:
+    """The accuracy in every group, such as a person or a device, with `wilson_interval`, the lowest first.
+
+    Parameters
+    ----------
+    truth, answer : array (item,)
+        As for `is_correct`.
+    groups : array (item,)
+        The group of each item.
+
+    Examples
+    --------
+    >>> print(accuracy_by_group(["a", "b", "a", "b"], ["a", "b", "b", "b"], ["ann", "ann", "bob", "bob"]))
+    | group | items | accuracy |
+    | --- | ---: | ---: |
+    | bob | 2 | 0.500 [...] |
+    | ann | 2 | 1.000 [...] |
+    """
+    correct = is_correct(truth, answer)
+    labels = validate_labels(groups, "groups", "group")
+    if labels.shape != correct.shape:
+        raise ValueError(f"groups has shape {labels.shape} for {len(correct)} items: expected one group for each item")
+    names, unit = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(unit)
+    shares = np.bincount(unit, correct) / sizes
+    order = np.argsort(shares, kind="stable").tolist()
+    return GroupScores(
+        tuple(names[order].tolist()),
+        tuple(sizes[order].tolist()),
+        tuple(wilson_interval(float(shares[i]), int(sizes[i]), confidence=confidence) for i in order),
+    )
 
 
 def _effective_counts(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.parameters import format_count
 from ..models import schema
 
 if TYPE_CHECKING:
@@ -129,7 +130,14 @@ class History:
     def _repr_html_(self) -> str:
         from ..plotting import html
 
-        return html.figure_html(self.plot(), repr(self))
+        shown = "Loss (grey: of every step, blue: its running mean)"
+        best = ""
+        if len(self.scores):
+            shown += ", score of held-out data"
+            best = f" The best score, {self.best_score:.4g}, was that of step {self.best_step}."
+        end = f" The training ended by {self.stop_reason}." if self.stop_reason else ""
+        caption = f"{shown} and learning rate over {format_count(self.n_steps, 'step')}.{best}{end}"
+        return html.figure_html(self.plot(), caption)
 
     def __repr__(self) -> str:
         parts = [f"{self.n_steps} steps", f"loss {self.last('loss'):.4g}"]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.random import RandomState
+from ..plotting import html
 from ..score import Interval, VerificationErrors, resampled_errors, verification_errors
 from ..score.calibration import Floats
 from ..score.intervals import share_interval
@@ -55,6 +56,16 @@ class Verification:
     def plot(self, kind: Literal["det", "roc"] = "det", *, name: str = "") -> Figure:
         """The DET curve on probit axes, or the ROC curve, with its band."""
         return self.errors.plot(kind, name=name, band=self.band)
+
+    def _repr_html_(self) -> str:
+        rates = {"equal error rate": self.equal_error_rate, "least cost": self.minimum_cost}
+        rates |= {"false accepts": self.false_accept, "false rejects": self.false_reject}
+        rows = [(name, _format_interval(interval)) for name, interval in rates.items() if interval is not None]
+        counts = f"{self.n_genuine} genuine pairs, {self.n_impostors} impostors, {self.n_subjects} subjects"
+        caption = (
+            "False rejects over false accepts at every threshold, with the 95 % band; the dot is where both are equal."
+        )
+        return html.join_html(html.fact_table(counts, rows), html.figure_html(self.plot(), caption))
 
 
 def evaluate_pairs(

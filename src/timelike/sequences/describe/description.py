@@ -113,9 +113,10 @@ class Description:
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        parts = [html.fact_table(self._headline(), self._facts()), html.table(*self._table_cells())]
-        parts += [html.paragraph(one.message) for one in self.quality_issues] or [html.paragraph("no quality issues")]
-        return html.join_html(*parts)
+        issues = [one.message for one in self.quality_issues]
+        found = html.bullet_list(issues) if issues else html.paragraph("No quality issues were found.")
+        tables = html.fact_table(self._headline(), self._facts()), html.table(*self._table_cells())
+        return html.join_html(*tables, html.subheading("Quality"), found)
 
     def _headline(self) -> str:
         return format_count(self.sequences, "sequence")

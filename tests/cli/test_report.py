@@ -1,0 +1,49 @@
+"""`timelike report`: the page that the library writes, from files."""
+
+import json
+
+from tests.report.documents import Document
+
+import timelike as tl
+
+LABEL = ("--label", "_([a-z]+)", "--group", "^([a-z]+)_")
+
+
+def learn(run, recordings, folder):
+    options = ("--method", "classifier", "--set", "encoder__n_features=200", "--out", folder)
+    assert run("learn", recordings, *LABEL, *options).exit_code == 0
+
+
+def test_a_report_from_files_has_the_sections_that_it_lists(answer, run, recordings, tmp_path):
+    learn(run, recordings, tmp_path / "model")
+    file = tmp_path / "report.html"
+    said = answer("report", tmp_path / "model", recordings, *LABEL, "--out", file)
+    assert said["file"] == str(file)
+    assert (said["model"], said["sequences"]) == ("EmbeddingClassifier", 12)
+    html = file.read_text()
+    assert all(f"<h2>{heading}</h2>" in html for heading in said["sections"])
+    document = Document(html)
+    assert document.requests() == []
+    assert f"timelike learn --job {tmp_path / 'model' / 'job.toml'}" in document.text
+    assert "anna" in document.text
+    expected = tl.report.write(tmp_path / "model", tl.load(recordings, label=LABEL[1], group=LABEL[3]))
+    assert [heading for heading, _ in expected.sections] == said["sections"]
+
+
+def test_a_report_without_labels_says_what_is_missing(run, recordings, tmp_path):
+    learn(run, recordings, tmp_path / "model")
+    result = run("report", tmp_path / "model", recordings, "--out", tmp_path / "new" / "report.html")
+    assert result.exit_code == 0, result.output
+    assert "Not on this page" in result.stdout
+    assert "have no labels" in (tmp_path / "new" / "report.html").read_text()
+
+
+def test_a_report_of_nothing_is_an_error_without_a_file(run, recordings, tmp_path):
+    result = run("report", tmp_path / "missing", recordings, "--out", tmp_path / "report.html")
+    assert result.exit_code == 1
+    assert "missing" in result.stderr
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "report.html").exists()
+    learn(run, recordings, tmp_path / "model")
+    printed = json.loads(run("report", tmp_path / "model", recordings, "--out", tmp_path / "r.html", "--json").stdout)
+    assert printed["command"] == "report"
