@@ -2,8 +2,8 @@
 
     python -m benchmarks.papers.srvp.ablations --data DIR --minutes 12
 
-Table 4.1's ablations: every form is trained for as many minutes of the processor, on clips of 15 frames, and goes on for 95
-frames (20 where bounces are random) after the 5 it sees.
+Table 4.1's ablations: every form is trained for as many minutes of the processor, on clips of 15 frames, and goes on
+for 95 frames (20 where bounces are random) after the 5 it sees.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@
 One and two digits of MNIST, whose bounces are mirror-like or go where nobody knows; 5 frames are seen. Training draws
 clips anew from the training pictures; what is asked about shows test pictures. Networks are trained in one thread, for
 as many processor minutes as the version of the digits has (15 for one digit and 90 for two; `--minutes-of "two
-digits=45"` changes one, `--minutes` gives all versions the same). The ConvLSTM's loss and size are those of the rows `held out: …`, which
-learn for `--trying` minutes from four fifths of the training pictures and are judged by clips of the others.
+digits=45"` changes one, `--minutes` gives all versions the same). The ConvLSTM's loss and size are those of the rows
+`held out: …`, which learn for `--trying` minutes from four fifths of the training pictures and are judged by clips of
+the others.
 
 The scratch folder keeps checkpoints and what is trained: a row that was broken off goes on there, and the tables about
 frame rates, swaps and ablations take what they need from it when they are asked for the same minutes.

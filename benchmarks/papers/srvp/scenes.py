@@ -133,7 +133,7 @@ class Scenes(Experiment[Trial]):
             forecast = model.predict(split.test[:, :PAST], HORIZONS[-1], random_state=seed, **many)
             low, high = forecast.interval(LEVEL)
             found["coverage"] = float(tl.score.coverage(truth, low, high))
-            bright = forecast._mean_of_first(forecast.calibration.n_samples) >= BRIGHT
+            bright = forecast.mean >= BRIGHT
             if bright.any():
                 found["coverage bright"] = float(((low <= truth) & (truth <= high))[bright].mean())
             found["width"] = float(tl.score.interval_width(low, high))

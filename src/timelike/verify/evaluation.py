@@ -43,24 +43,26 @@ class Verification:
     n_subjects: int
 
     def __str__(self) -> str:
-        rates = {"equal error rate": self.equal_error_rate, "least cost": self.minimum_cost}
-        at_threshold = {"false accepts": self.false_accept, "false rejects": self.false_reject}
-        parts = [
-            f"{name} {_format_interval(interval)}"
-            for name, interval in (rates | at_threshold).items()
-            if interval is not None
-        ]
+        parts = [f"{name} {_format_interval(interval)}" for name, interval in self._rates()]
         pair_counts = f"{self.n_genuine} pairs of one and {self.n_impostors} of two of {self.n_subjects} subjects"
         return f"{', '.join(parts)}; {pair_counts}"
+
+    def _rates(self) -> list[tuple[str, Interval]]:
+        """The rates that are known, by name."""
+        rates = {
+            "equal error rate": self.equal_error_rate,
+            "least cost": self.minimum_cost,
+            "false accepts": self.false_accept,
+            "false rejects": self.false_reject,
+        }
+        return [(name, interval) for name, interval in rates.items() if interval is not None]
 
     def plot(self, kind: Literal["det", "roc"] = "det", *, name: str = "") -> Figure:
         """The DET curve on probit axes, or the ROC curve, with its band."""
         return self.errors.plot(kind, name=name, band=self.band)
 
     def _repr_html_(self) -> str:
-        rates = {"equal error rate": self.equal_error_rate, "least cost": self.minimum_cost}
-        rates |= {"false accepts": self.false_accept, "false rejects": self.false_reject}
-        rows = [(name, _format_interval(interval)) for name, interval in rates.items() if interval is not None]
+        rows = [(name, _format_interval(interval)) for name, interval in self._rates()]
         counts = f"{self.n_genuine} genuine pairs, {self.n_impostors} impostors, {self.n_subjects} subjects"
         caption = (
             "False rejects over false accepts at every threshold, with the 95 % band; the dot is where both are equal."
