@@ -102,7 +102,7 @@ def test_neighbours_of_a_neighbour_classifier_are_those_it_votes_with(train, tes
 def test_an_encoder_is_scored_by_what_is_nearest(train, test):
     encoder = tl.Rocket(n_features=84, random_state=0).fit(train)
     page = write(encoder, test)
-    assert headings(page) == ["Data", "Model", "Retrieval", "Map", "Nearest neighbours"]
+    assert headings(page) == ["Data", "Model", "Retrieval", "Map", "Nearest neighbours", "Verification"]
     distances = encoder.pairwise(test)
     text = Document(content(page, "Retrieval")).text
     assert f"{score.nearest_accuracy(distances, test.labels):.3f} [" in text
@@ -201,3 +201,68 @@ def test_a_sample_has_its_share_of_every_class(sizes, most, expected):
     found = stratified_sample(X, most)
     assert np.bincount(found.labels, minlength=len(sizes)).tolist() == expected
     assert (np.diff(found.values[:, 0]) > 0).all()  # in order, none twice
+
+
+def test_a_forecaster_is_scored_beside_persistence_and_shows_its_intervals():
+    X = waves(n=8, length=40, noise=0.1).replace(labels=None, class_names=None)
+    model = (
+        tl.forecast.Ridge(lags=4)
+        .fit(waves(n=20, length=40, seed=4, noise=0.1))
+        .calibrate(waves(n=20, length=40, seed=5))
+    )
+    page = write(model, X)
+    assert headings(page) == ["Data", "Model", "Scores over the horizon", "Forecasts"]
+    expected = tl.forecast.backtest(model, X, 18, n_windows=4, step=4, baseline="persistence", random_state=0)
+    assert expected.per_step("mse").mean.shape == (18,)
+    text = Document(content(page, "Scores over the horizon")).text
+    for method in ("model", "Persistence"):
+        assert f"{expected.mean_to_step(method=method)['mse'].mean:.4g} [" in text
+    forecasts = content(page, "Forecasts")
+    assert forecasts.count("<figure>") == 4
+    assert "80 %" in Document(forecasts).text
+    last = X[7][-18:]
+    error = np.abs(model.predict(X[[7]].crop(None, -18), 18).mean[0] - last).mean()
+    assert f"wave-7, {'height' if np.std(last[:, 0]) > np.std(last[:, 1]) else 'sum'}: the last 18 steps; " in forecasts
+    assert f"mean absolute error over all channels {error:.4g}." in forecasts
+
+
+def test_a_forecaster_without_intervals_or_without_data_says_so(test):
+    model = tl.forecast.Ridge(lags=4).fit(test)
+    assert "call calibrate(X)" in content(write(model, test), "Forecasts")
+    short = write(model, test.crop(None, 4))
+    assert headings(short) == ["Data", "Model", "Not on this page"]
+    assert "no sequence is longer than the 4 steps that the model needs" in content(short, "Not on this page")
+
+
+def test_a_drift_monitor_tests_the_data_and_stays_as_it_was(train):
+    monitor = tl.distributions.Drift(random_state=0).fit(waves(n=40).replace(groups=None))
+    shifted = train.replace(labels=None, class_names=None)
+    shifted = tl.Sequences(shifted.values.reshape(24, 20, 2) + 3.0, channel_names=["height", "sum"])
+    page = write(monitor, shifted)
+    assert headings(page) == ["Data", "Model", "Drift"]
+    assert monitor.batches_ == []
+    update = monitor.update(shifted)
+    assert str(update) in Document(content(page, "Drift")).text
+
+
+def test_a_verifier_shows_its_error_rates(train, test):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", score.CalibrationWarning)
+        verifier = tl.Verifier(tl.DTW()).calibrate(train, train.labels, false_accept=0.3)
+    page = write(verifier, test)
+    assert headings(page) == ["Data", "Model", "Retrieval", "Map", "Nearest neighbours", "Verification"]
+    expected = verifier.evaluate(test, groups=test.groups, n_resamples=1, random_state=0)
+    text = Document(content(page, "Verification")).text
+    assert f"equal error rate{expected.equal_error_rate.mean:.3f} (" in text
+    assert f"false accepts{expected.false_accept.mean:.3f} (" in text
+
+
+@pytest.mark.learn
+def test_a_trained_metric_shows_its_training(train, test):
+    metric = tl.SiameseGRU(hidden=3, max_steps=5, random_state=0).fit(train, train.labels)
+    page = write(metric, test[:12])
+    assert headings(page)[:4] == ["Data", "Model", "Training", "Retrieval"]
+    assert "over 5 steps" in content(page, "Training")
+    assert "The training ended by max_steps." in content(page, "Training")
