@@ -45,19 +45,20 @@ class People(NamedTuple):
 
 
 def split_people(train: Sequences, test: Sequences) -> People:
-    """The last class is the newcomer; of the others every third training sequence is for the calibration."""
+    """The last class is the newcomer; a third of the training sequences of every other class is for the calibration."""
     import numpy as np
 
     assert train.labels is not None
     newcomer = train.labels.max()
     known, new = train[train.labels != newcomer], train[train.labels == newcomer]
-    is_calibration = np.arange(len(known)) % 3 == 0
+    thirds = [np.flatnonzero(known.labels == label)[::3] for label in np.unique(known.labels)]
+    is_calibration = np.isin(np.arange(len(known)), np.concatenate(thirds))
     is_newcomer = np.asarray(test.labels == newcomer)
     return People(known[~is_calibration], known[is_calibration], new[:EXAMPLES], test, is_newcomer, newcomer)
 
 
 def claim_examples(people: People) -> Sequences:
-    """The sequences that claims are compared with: as many of every known class as of the newcomer, none of `fitting`."""
+    """The sequences that claims are compared with: as many of every class, and none of `fitting`."""
     import numpy as np
 
     from ....sequences import concat
@@ -210,8 +211,8 @@ def run() -> Section:
         parts=(
             sections.paragraph(
                 f"Data: {data.source}. The model learns {n_known} classes from {len(people.fitting)} sequences, and "
-                f"its thresholds from {len(people.calibration)} others. Class {people.newcomer} is a stranger at first: "
-                f"{strangers.stranger_rejected:.0%} of its {new.sum()} test sequences are refused, and "
+                f"its thresholds from {len(people.calibration)} others. Class {people.newcomer} is a stranger at "
+                f"first: {strangers.stranger_rejected:.0%} of its {new.sum()} test sequences are refused, and "
                 f"{strangers.known_rejected:.1%} of those of the learned classes."
             ),
             sections.figure_html(

@@ -1,0 +1,42 @@
+"""Small data for the sections, in place of that of the demo, and what tests read of a section."""
+
+import re
+from types import ModuleType
+
+import pytest
+
+from timelike.cli.demo.data import DemoData
+from timelike.cli.demo.section import Section
+from timelike.sequences.generate import warped_sequences
+
+
+@pytest.fixture(scope="session")
+def small_data() -> DemoData:
+    """Four ragged classes of three channels, 160 sequences to learn from and 40 others."""
+    made = warped_sequences(200, (8, 14), classes=4, channels=3, noise=0.3, random_state=3).sequences
+    return DemoData(train=made[:160], test=made[160:], source="small generated sequences")
+
+
+@pytest.fixture(scope="session")
+def run_small(small_data):
+    """Runs a section on the small data, with other budgets."""
+
+    def run(module: ModuleType, **budgets: int) -> Section:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in budgets.items():
+                patch.setattr(module, name, value)
+            patch.setattr(module, "load_or_generate", lambda name: small_data)
+            return module.CHAPTER.run()
+
+    return run
+
+
+def table_rows(part: str) -> dict[str, list[float]]:
+    """The numbers of a table by the first cell of the row."""
+    rows = re.findall(r"<tr><td>(.*?)</td>(.*?)</tr>", part)
+    return {name: [float(number) for number in re.findall(r">([\d.e+-]+)<", cells)] for name, cells in rows}
+
+
+def without_figures(section: Section) -> tuple:
+    """What must be the same in every run: figures have random ids."""
+    return section.scores, tuple(part for part in section.parts if "<figure" not in part)
