@@ -1,5 +1,5 @@
-"""The parts of a page, as HTML: paragraphs, code, tables and figures."""
+"""The parts of a page, as HTML: paragraphs, tables and figures."""
 
-from ..plotting.html import code, figure_html, paragraph, table
+from ..plotting.html import figure_html, paragraph, table
 
-__all__ = ["code", "figure_html", "paragraph", "table"]
+__all__ = ["figure_html", "paragraph", "table"]
