@@ -165,6 +165,17 @@ def test_a_terminal_shows_which_section_runs_and_how_long_it_took(tmp_path):
     assert re.search(r"\r1/1 data-overview +\d+\.\d s\r\n$", shown)
 
 
+def test_data_that_are_generated_are_named(run, sections, tmp_path, monkeypatch):
+    sections(good=good_section)
+    chapter = Chapter(name="good", run=good_section, needs=("Airline", "BasicMotions"))
+    monkeypatch.setattr("timelike.cli.demo.chapters.load_chapter", lambda name: chapter)
+    monkeypatch.setattr("timelike.sequences.list_datasets", lambda: ["BasicMotions"])
+    monkeypatch.setattr("timelike.cli.demo.data._find_aeon_file", lambda path: None)
+    words = "Generated data stand for Airline; pip install --no-deps aeon"
+    assert words in " ".join(run("demo", "--out", tmp_path / "page.html").stdout.split())
+    assert words in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_every_chapter_can_be_loaded_and_has_a_name_of_its_own():
     loaded = [chapters.load_chapter(name) for name in chapters.CHAPTERS]
     assert len({chapter.name for chapter in loaded}) == len(loaded)

@@ -7,7 +7,7 @@ from html import escape
 from ... import __version__
 from ...report import Page, sections
 from .chapters import ChapterRun
-from .summary import HEADER, LEGEND, summary_rows
+from .summary import HEADER, LEGEND, describe_missing, summary_rows
 
 OWN_FILES = """\
 # one recording per file; the class of anna_walk_1.csv is "walk"
@@ -42,7 +42,8 @@ def build_page(runs: list[ChapterRun], seconds: float) -> Page:
     lead = f"timelike {__version__}, {seconds:.0f} s by {executor} on {native.cpu_count()} cores."
     page = Page("timelike demo", lead=lead)
     rows = [["" if cell is None else cell for cell in row] for row in summary_rows(runs)]
-    page.add("Summary", sections.table(HEADER, rows), sections.paragraph(f"{LEGEND}. Every number is of this run."))
+    words = [f"{LEGEND}. Every number is of this run.", describe_missing(runs)]
+    page.add("Summary", sections.table(HEADER, rows), *map(sections.paragraph, filter(None, words)))
     for place, run in enumerate(runs, 1):
         page.add(f"{place}. {run.title}", *_section_parts(run))
     page.add(
