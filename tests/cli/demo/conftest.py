@@ -1,6 +1,5 @@
-"""Small data for the sections, in place of that of the demo, and what tests read of a section."""
+"""Data of the demo in tests: the installed files, whatever the environment points to, or small generated ones."""
 
-import re
 from types import ModuleType
 
 import pytest
@@ -8,6 +7,11 @@ import pytest
 from timelike.cli.demo.data import DemoData
 from timelike.cli.demo.section import Section
 from timelike.sequences.generate import warped_sequences
+
+
+@pytest.fixture(autouse=True)
+def no_other_data(monkeypatch):
+    monkeypatch.delenv("TIMELIKE_DATA", raising=False)
 
 
 @pytest.fixture(scope="session")
@@ -29,14 +33,3 @@ def run_small(small_data):
             return module.CHAPTER.run()
 
     return run
-
-
-def table_rows(part: str) -> dict[str, list[float]]:
-    """The numbers of a table by the first cell of the row."""
-    rows = re.findall(r"<tr><td>(.*?)</td>(.*?)</tr>", part)
-    return {name: [float(number) for number in re.findall(r">([\d.e+-]+)<", cells)] for name, cells in rows}
-
-
-def without_figures(section: Section) -> tuple:
-    """What must be the same in every run: figures have random ids."""
-    return section.scores, tuple(part for part in section.parts if "<figure" not in part)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
-from tests.cli.demo.conftest import table_rows, without_figures
+from tests.cli.demo.section_parts import table_rows, without_figures
 
 import timelike as tl
 from timelike.cli.demo.sections import prototypes

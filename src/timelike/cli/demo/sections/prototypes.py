@@ -190,7 +190,7 @@ def run() -> Section:
         scores=(
             Score(
                 method="Prototypes",
-                measure="a stranger is more novel than the known (AUROC)",
+                measure="AUROC of strangers",
                 value=strangers.area,
                 rival="1-NN DTW",
                 rival_value=strangers.rival_area,
@@ -198,7 +198,7 @@ def run() -> Section:
             ),
             Score(
                 method="Prototypes",
-                measure=f"accuracy, one of {n_known + 1} classes enrolled from {EXAMPLES} examples",
+                measure=f"accuracy, a class of {EXAMPLES} examples",
                 value=accuracy,
                 rival="1-NN DTW",
                 rival_value=rival_accuracy,
