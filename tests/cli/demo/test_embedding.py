@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
-from tests.cli.demo.section_parts import table_rows, without_figures
+from tests.cli.demo.section_parts import run_code, table_rows, without_figures
 
 import timelike as tl
 from timelike.cli.demo.sections import embedding
@@ -63,3 +63,8 @@ def test_a_second_run_gives_the_same_numbers(section, run_small):
 def test_the_first_of_each_class_are_told():
     labels = np.array(["b", "a", "b", "a", "c", "b"])
     np.testing.assert_array_equal(embedding.first_of_each_class(labels, 2), [1, 3, 0, 2, 4])
+
+
+def test_the_code_on_the_page_runs(section, small_data):
+    train, new = small_data.train, small_data.test
+    run_code(section, recordings=train, new=new, labelled=train[:20], labels=train.labels[:20])

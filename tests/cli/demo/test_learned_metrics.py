@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
-from tests.cli.demo.section_parts import table_rows, without_figures
+from tests.cli.demo.section_parts import run_code, table_rows, without_figures
 
 import timelike as tl
 from timelike.cli.demo.sections import learned_metrics
@@ -70,3 +70,7 @@ def test_pictures_show_pairs_and_four_alignments(section):
 
 def test_a_second_run_gives_the_same_numbers(section, run_small):
     assert without_figures(section) == without_figures(run_small(learned_metrics, **BUDGETS))
+
+
+def test_the_code_on_the_page_runs(section, small_data):
+    run_code(section, train=small_data.train, labels=small_data.train.labels, new=small_data.test[:3])

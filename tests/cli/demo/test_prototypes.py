@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
-from tests.cli.demo.section_parts import table_rows, without_figures
+from tests.cli.demo.section_parts import run_code, table_rows, without_figures
 
 import timelike as tl
 from timelike.cli.demo.sections import prototypes
@@ -77,3 +77,17 @@ def test_rates_of_claims_are_those_of_all_pairs(run_small, small_data):
 
 def test_a_second_run_gives_the_same_numbers(section, run_small):
     assert without_figures(section) == without_figures(run_small(prototypes, STEPS=5))
+
+
+def test_the_code_on_the_page_runs(section, small_data):
+    people = prototypes.split_people(small_data.train, small_data.test)
+    names = np.array(["Bo", "Cy", "Di"])
+    run_code(
+        section,
+        train=people.fitting,
+        labels=names[people.fitting.labels],
+        others=people.calibration,
+        their_labels=names[people.calibration.labels],
+        three_recordings=people.examples,
+        new=people.test[people.is_newcomer],
+    )
