@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the public names, a line each
         sparklines as sparklines,
         style as style,
         two_sample as two_sample,
+        warps as warps,
     )
 
 if not TYPE_CHECKING:

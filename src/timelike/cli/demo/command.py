@@ -1,111 +1,114 @@
-"""`timelike demo`: classification of two real data sets, with a report."""
+"""`timelike demo`: what the library does, in ten sections, with a table and a page of pictures."""
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
-from ... import __version__
-from ..errors import exit_on_error
-
-if TYPE_CHECKING:
-    from ...report import Page
-    from ...sequences import Sequences
-
-_DATA = ("BasicMotions", "JapaneseVowels")
-_COLUMNS = ("data set", "train", "test", "lengths", "channels", "classes", "accuracy", "seconds")
+from ...core.files import make_folder
+from ..errors import FAILURE
+from ..output import AsJson, json_fields, to_json
+from .chapters import CHAPTERS, ChapterRun, run_chapter
 
 
-class DemoRun(NamedTuple):
-    """The result on one data set."""
+@json_fields(
+    report="text: the page that was written",
+    sections="list of objects: name, title, purpose, state (finished, failed or left out) with its reason, seconds, "
+    "and scores: each with method, measure, value, rival, rival_value, better (higher or lower)",
+    seconds="number: that everything took",
+)
+def demo(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("demo/report.html"),
+    section: Annotated[
+        list[str] | None, typer.Option(help=f"Only this one, may be given several times: {', '.join(CHAPTERS)}.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the library does with real data, in ten sections and a few minutes, and write a report.
 
-    name: str
-    train: Sequences
-    test: Sequences
-    accuracy: float
-    seconds: float
+    Methods stand beside cheap rivals; the scores are the same in every run. If a section fails, the others are shown,
+    and the exit code is 1.
 
-    def table_row(self) -> tuple[Any, ...]:
-        """As a row of the table."""
-        import numpy as np
+    Examples:
+      timelike demo --section data-overview
+    """
+    names = _check_names(section or list(CHAPTERS))
+    make_folder(out.parent)  # an error now is better than one after some minutes
+    began, busy = time.perf_counter(), time.process_time()
+    runs = []
+    with _interrupts_between_sections() as raise_if_interrupted:
+        for place, name in enumerate(names, 1):
+            runs.append(_run_with_progress(name, f"{place}/{len(names)}", bool(context.find_root().params["debug"])))
+            raise_if_interrupted()
+    seconds, busy = time.perf_counter() - began, time.process_time() - busy
 
-        sizes = np.concatenate([self.train.lengths, self.test.lengths])
-        low, high = int(sizes.min()), int(sizes.max())
-        classes = len(np.unique(self.train.codes))
-        lengths = str(low) if low == high else f"{low} to {high}"
-        counts = (len(self.train), len(self.test), lengths, self.train.frame[0], classes)
-        return (self.name, *counts, round(self.accuracy, 4), round(self.seconds, 3))
+    from .page import build_page
+    from .summary import print_summary
 
-
-def demo(out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("demo/report.html")) -> None:
-    """Classify two real data sets by their nearest neighbour under DTW and write a report."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    console = Console()
-    with exit_on_error():
-        runs = [_classify(name) for name in _DATA]
-        table = Table(
-            Column(_COLUMNS[0], no_wrap=True),
-            *_COLUMNS[1:],
-            title="Nearest neighbour under DTW",
-            box=box.SIMPLE,
-            padding=(0, 1, 0, 0),
-        )
-        for run in runs:
-            table.add_row(*map(str, run.table_row()))
-        console.print(table)
-        written = _build_page(runs).save(out)
-    console.print(f"report: {written}", soft_wrap=True)
-
-
-def _classify(name: str) -> DemoRun:
-    from ...align import DTW
-    from ...neighbors import Neighbors
-    from ...sequences import load
-
-    train, test = load(name)
-    began = time.perf_counter()
-    accuracy = Neighbors(DTW()).fit(train, train.labels).score(test, test.labels)
-    return DemoRun(name, train, test, float(accuracy), time.perf_counter() - began)
+    report = build_page(runs, seconds).save(out)
+    if as_json:
+        fields = [run.to_dict() for run in runs]
+        typer.echo(to_json("demo", {"report": str(report), "sections": fields, "seconds": seconds}))
+    else:
+        print_summary(runs)
+        typer.echo(f"{seconds:.0f} s in all, {busy:.0f} s of processor time\nreport: {report}")
+    failed = [run for run in runs if run.state == "failed"]
+    for run in failed:
+        typer.secho(f"timelike: the section {run.name} failed: {run.reason}", fg="red", err=True)
+    if failed:
+        raise typer.Exit(FAILURE)
 
 
-def _build_page(runs: list[DemoRun]) -> Page:
-    from ... import native
-    from ...report import Page, sections
-
-    executor = (
-        f"compiled kernels ({native.isa()})" if native.is_native_enabled() else "the fallback (no kernels here, slower)"
-    )
-    page = Page("timelike demo", lead=f"timelike {__version__}, distances by {executor} on {native.cpu_count()} cores.")
-    page.add(
-        "Nearest neighbour under dynamic time warping",
-        sections.paragraph("Every test sequence takes the class of the training sequence it is nearest to."),
-        sections.table(_COLUMNS, [run.table_row() for run in runs]),
-    )
-    for run in runs:
-        page.add(f"{run.name}: how a test sequence lines up with its nearest", *_alignment_figures(run))
-    return page
+def _check_names(names: list[str]) -> list[str]:
+    for name in names:
+        if name not in CHAPTERS:
+            raise typer.BadParameter(f"{name!r}: expected one of {', '.join(CHAPTERS)}", param_hint="'--section'")
+    return [name for name in CHAPTERS if name in names]
 
 
-def _alignment_figures(run: DemoRun) -> list[str]:
-    import numpy as np
+def _run_with_progress(name: str, place: str, debug: bool) -> ChapterRun:
+    """Run a chapter; in a terminal, a line on standard error says which, and then how long it took."""
+    is_shown, words = sys.stderr.isatty(), f"{place} {name}"
+    if is_shown:
+        typer.echo(f"{words} …", nl=False, err=True)
+    run = run_chapter(name, debug=debug)
+    if is_shown:
+        outcome = f"{run.seconds:.1f} s" if run.state == "finished" else run.state
+        typer.echo(f"\r{words:<32}{outcome:>10}", err=True)
+    return run
 
-    from ...align import DTW
-    from ...report import sections
 
-    chosen = int(np.argmax([sequence.std(axis=0).mean() for sequence in run.test]))  # the one that moves most
-    nearest = int(DTW().neighbors(run.train, run.test[[chosen]]).ids[0, 0])
-    alignment = DTW().align(run.test[chosen], run.train[nearest])
-    assert run.train.labels is not None
-    assert run.test.labels is not None
-    caption = (
-        f"Test sequence {chosen} (x, class {run.test.labels[chosen]}) and its nearest training sequence {nearest} "
-        f"(y, class {run.train.labels[nearest]}), channel 0 of {run.train.frame[0]}: grey lines join matched steps. "
-        "Right: the path over the distances of all pairs of steps, dark where they are near."
-    )
-    return [sections.figure_html(alignment.plot(), caption)]
+@contextmanager
+def _interrupts_between_sections() -> Iterator[Callable[[], None]]:
+    """Ctrl-C ends the demo also where a method catches it and returns what it has, as a comparison does.
+
+    The function inside raises KeyboardInterrupt if Ctrl-C was pressed.
+    """
+    pressed, handler = threading.Event(), signal.getsignal(signal.SIGINT)
+
+    def raise_if_pressed() -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield raise_if_pressed
+        return
+
+    def note(number: int, frame: object) -> None:
+        pressed.set()
+        handler(number, frame)  # type: ignore[arg-type]
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield raise_if_pressed
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -1,0 +1,64 @@
+"""The summary table of the demo: our methods beside their rivals, for the terminal and for the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..output import format_cell
+from .chapters import ChapterRun
+from .data import list_missing
+
+HEADER = ("section", "method", "measure", "ours", "rival", "its value", "seconds")
+_NUMBERS = ("ours", "its value", "seconds")
+_ARROWS = {"higher": "↑", "lower": "↓"}
+LEGEND = "↑: higher is better, ↓: lower is better"
+
+
+def summary_rows(runs: list[ChapterRun]) -> list[tuple[Any, ...]]:
+    """A row for each score of a section, the first with its name and seconds, or one with the reason why it has none.
+
+    >>> summary_rows([ChapterRun(name="drift", title="Drift", seconds=1.25, state="failed", reason="OSError: full")])
+    [('drift', 'failed', 'OSError: full', None, '', None, 1.2)]
+    """
+    rows: list[tuple[Any, ...]] = []
+    for run in runs:
+        seconds = round(run.seconds, 1)
+        lines: list[tuple[Any, ...]] = [
+            (one.method, f"{one.measure} {_ARROWS[one.better]}", one.value, one.rival, one.rival_value)
+            for one in (run.section.scores if run.section else ())
+        ]
+        if not lines:
+            lines = [("" if run.state == "finished" else run.state, run.reason, None, "", None)]
+        rows += [
+            (run.name if first else "", *line, seconds if first else None)
+            for first, line in zip([True, *[False] * len(lines)], lines, strict=False)
+        ]
+    return rows
+
+
+def describe_missing(runs: list[ChapterRun]) -> str:
+    """A sentence on the data that are generated because their files are not installed; "" if none are."""
+    missing = list_missing(dict.fromkeys(name for run in runs for name in run.needs))
+    if not missing:
+        return ""
+    return (
+        f"Generated data stand for {', '.join(missing)}; pip install --no-deps aeon brings the files of the real ones."
+    )
+
+
+def print_summary(runs: list[ChapterRun]) -> None:
+    """Print the table on standard output."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), caption=LEGEND, caption_justify="left")
+    for name in HEADER:
+        is_number = name in _NUMBERS
+        table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number or name == "section")
+    for row in summary_rows(runs):
+        table.add_row(*map(format_cell, row))
+    Console(highlight=False).print(table)
+    missing = describe_missing(runs)
+    if missing:
+        print(missing)
