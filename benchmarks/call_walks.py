@@ -117,15 +117,15 @@ def calls() -> dict[str, Callable[[], Any]]:
         "TwoSample().test(x, y)": lambda: ds.TwoSample(random_state=0).test(points, target),
         "CoupledGRU.save(folder)": lambda: metric.save(folder / "model"),
         "load_model(folder)": lambda: tl.load_model(folder / "model"),
-        "timelike demo": lambda: _demo(folder),
+        "timelike demo --section data-overview": lambda: _demo(folder),
     }
 
 
 def _demo(folder: Path) -> None:
-    from timelike.cli.demo import demo
+    from timelike.cli.main import app
 
     with contextlib.redirect_stdout(io.StringIO()):
-        demo(out=folder / "report.html")
+        app(["demo", "--section", "data-overview", "--out", str(folder / "report.html")], standalone_mode=False)
 
 
 def main() -> None:

@@ -1,33 +1,17 @@
 """The command line: what a person who writes no code meets."""
 
-import importlib.util
 import json
-import re
 
 import numpy as np
 import pytest
 
 import timelike as tl
 
-needs_data = pytest.mark.skipif(importlib.util.find_spec("aeon") is None, reason="the data files come with aeon")
-
 
 @pytest.fixture
 def file(tmp_path):
     s = tl.Sequences([[1.0, 2.0], [3.0, float("nan"), 5.0]], labels=["up", "down"])
     return s.save(tmp_path / "few.npz")
-
-
-@needs_data
-def test_the_demo_classifies_real_data_and_writes_a_report(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run("demo")
-    assert result.exit_code == 0, result.output
-    for published in ("0.975", "0.949"):  # the 1-NN DTW column beside T-Loss in its thesis
-        assert any(round(float(word), 3) == float(published) for word in re.findall(r"0\.\d+", result.output))
-    page = (tmp_path / "demo" / "report.html").read_text()
-    assert page.count("<svg") == 2
-    assert "BasicMotions" in page
 
 
 def test_describe_says_what_a_file_holds(run, file):

@@ -23,18 +23,17 @@ def plot_embedding(encoder: Encoder, sequences: Sequences, y: Any, reducer: Any,
         raise ValueError("X holds no sequences: expected at least one")
     labels = sequences.labels if y is None else validate_targets(encoder, sequences, y, "label")
     vectors = encoder._to_euclidean(encoder.encode(sequences))
-    if reducer is None:
-        places, (first, second) = embeddings.principal_components(vectors)
-        names = f"direction 1, {first:.0%} of the variance", f"direction 2, {second:.0%}"
-    else:
-        places, names = _reduce_to_plane(reducer, vectors), ("", "")
+    places, names = reduce_to_plane(vectors, reducer)
     count = f"{len(sequences)} sequence{'' if len(sequences) == 1 else 's'}"
     title = f"{count}, {type(encoder).__name__}"
     return embeddings.plot_points(places, labels, axes_names=names, title=title, dark=dark)
 
 
-def _reduce_to_plane(reducer: Any, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Positions in the plane from the reducer of the user."""
+def reduce_to_plane(vectors: NDArray[Any], reducer: Any = None) -> tuple[NDArray[np.float64], tuple[str, str]]:
+    """Positions in the plane, by PCA or by the reducer of the user, and the names of the axes."""
+    if reducer is None:
+        places, (first, second) = embeddings.principal_components(vectors)
+        return places, (f"direction 1, {first:.0%} of the variance", f"direction 2, {second:.0%}")
     if isinstance(reducer, type) or not callable(getattr(reducer, "fit_transform", None)):
         raise TypeError(f"reducer={reducer!r:.80}: expected None, or an object with fit_transform, such as TSNE()")
     places = np.asarray(reducer.fit_transform(vectors), np.float64)
@@ -42,4 +41,4 @@ def _reduce_to_plane(reducer: Any, vectors: NDArray[np.float64]) -> NDArray[np.f
         raise ValueError(
             f"reducer={reducer!r:.80} returned an array {places.shape}: expected ({len(vectors)}, 2), all finite"
         )
-    return places
+    return places, ("", "")

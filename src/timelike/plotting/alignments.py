@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -80,6 +81,27 @@ def plot_alignment(
         costs.set_title(f"cost {alignment.cost:.4g}", fontsize="medium")
         if rest:
             plot_warp(rest[0], warp)
+    return figure
+
+
+def plot_alignments(alignments: Mapping[str, AlignmentLike], *, dark: bool = False) -> Figure:
+    """Several alignments of the same two sequences, named above: a panel each, path, plan or warp over the costs."""
+    from matplotlib.figure import Figure
+
+    n = len(alignments)
+    n_columns = 3 if n == 3 else min(n, 2)
+    n_rows = -(-n // n_columns)
+    with page_theme(dark):
+        side = 5.8 / max(n_columns, 2)
+        figure = Figure(figsize=(0.6 + n_columns * side, 0.4 + n_rows * (side - 0.3)), layout="constrained")
+        panels = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False).flat
+        for unused in panels[n:]:
+            unused.set_axis_off()
+        for axes, (name, alignment) in zip(panels, alignments.items(), strict=False):
+            plot_costs(axes, alignment.x, alignment.y)
+            plot_over_costs(axes, alignment)
+            axes.set_title(escape_mathtext(name), fontsize="medium")
+            axes.label_outer()
     return figure
 
 

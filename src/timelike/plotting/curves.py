@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +87,27 @@ def plot_noise_curves(levels: NDArray[Any], metrics: Mapping[str, Mapping[str, N
         axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize="small")
     style_axes(axes, counts=False)
+    return figure
+
+
+def plot_state_distances(groups: Mapping[str, Sequence[NDArray[Any]]], *, dark: bool = False) -> Figure:
+    """Distances of two states over time, a line for every pair of sequences; each group of pairs has a colour."""
+    from matplotlib.figure import Figure
+
+    with page_theme(dark):
+        figure = Figure(figsize=(6.0, 3.4), layout="constrained")
+        axes = figure.subplots()
+        for color, (name, curves) in zip(itertools.cycle(COLORS), groups.items(), strict=False):
+            for i, values in enumerate(curves):
+                label = None if i else escape_mathtext(name)
+                axes.plot(np.arange(len(values)), values, color=color, linewidth=1.0, alpha=0.6, label=label)
+        axes.set(xlabel="time step", ylabel="distance of the two states")
+        axes.set_ylim(bottom=0)
+        # beside the curves, which may be anywhere
+        legend = figure.legend(loc="outside upper center", ncols=max(1, len(groups)), frameon=False, fontsize="small")
+        for line in legend.get_lines():
+            line.set(alpha=1.0, linewidth=2.0)
+        style_axes(axes)
     return figure
 
 

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .style import COLORS, escape_mathtext, page_theme, style_axes
+from .style import COLORS, escape_mathtext, page_theme, style_axes, text_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_STAR_SIZE = 190  # of a centre, in points²
+_MAX_NAMED_STARS = 20
 _LEGEND_ROWS = 12  # classes in one column of the legend
 _MAX_CLASSES = len(COLORS) * len(MARKERS)  # classes that have a look of their own
 
@@ -44,11 +46,15 @@ def plot_points(
     places: NDArray[Any],
     labels: NDArray[Any] | None = None,
     *,
+    centers: tuple[NDArray[Any], NDArray[Any]] | None = None,
     axes_names: tuple[str, str] = ("", ""),
     title: str = "",
     dark: bool = False,
 ) -> Figure:
-    """Points (item, 2); classes differ in colour and, of more than seven, in shape; numbers are shades with a bar."""
+    """Points (item, 2); classes differ in colour and, of more than seven, in shape; numbers are shades with a bar.
+
+    `centers`, points (center, 2) and their classes, are stars in the colours of the classes.
+    """
     from matplotlib.figure import Figure
 
     x, y = np.asarray(places).T
@@ -63,7 +69,7 @@ def plot_points(
             shades = axes.scatter(x, y, s=size, c=labels, cmap="viridis", alpha=0.9, linewidths=0)
             figure.colorbar(shades, ax=axes, shrink=0.8).outline.set_visible(False)
         else:
-            _scatter_classes(axes, places, np.asarray(labels), size)
+            _scatter_classes(axes, places, np.asarray(labels), size, centers)
         axes.set(xlabel=axes_names[0], ylabel=axes_names[1])
         if title:
             axes.set_title(escape_mathtext(title), fontsize="medium")
@@ -71,14 +77,36 @@ def plot_points(
     return figure
 
 
-def _scatter_classes(axes: Axes, places: NDArray[Any], labels: NDArray[Any], size: float) -> None:
-    for name, own, color, marker in _class_styles(labels):
-        x, y = places[own].T
+def _scatter_classes(
+    axes: Axes,
+    places: NDArray[Any],
+    labels: NDArray[Any],
+    size: float,
+    centers: tuple[NDArray[Any], NDArray[Any]] | None,
+) -> None:
+    stars, star_labels = (np.zeros((0, 2)), labels[:0]) if centers is None else centers
+    every_label = np.concatenate([labels, star_labels])
+    for name, own, color, marker in _class_styles(every_label):
+        x, y = places[own[: len(labels)]].T
         axes.scatter(x, y, s=size, color=color, marker=marker, alpha=0.9, linewidths=0, label=escape_mathtext(name))
-    n = min(len(np.unique(labels)), _MAX_CLASSES)
+        x, y = stars[own[len(labels) :]].T
+        axes.scatter(x, y, s=_STAR_SIZE, color=color, marker="*", edgecolors=text_color(), linewidths=0.9, zorder=3)
+        for place in zip(x, y, strict=True) if len(stars) <= _MAX_NAMED_STARS else ():
+            _name_star(axes, place, name)
+    n = min(len(np.unique(every_label)), _MAX_CLASSES)
     columns = -(-n // _LEGEND_ROWS)
     # beside the map: inside it would lie on points
     axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns)
+
+
+def _name_star(axes: Axes, place: tuple[float, float], name: str) -> None:
+    """The class beside its star, with an outline, because it lies on points."""
+    from matplotlib import rcParams
+    from matplotlib.patheffects import withStroke
+
+    outline = withStroke(linewidth=3, foreground=rcParams["axes.facecolor"])
+    words = axes.annotate(escape_mathtext(name), place, (6, 5), textcoords="offset points", weight="bold", zorder=4)
+    words.set_path_effects([outline])
 
 
 def _class_styles(labels: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_], str, str]]:

@@ -1,4 +1,4 @@
-"""HTML with escaped text: paragraphs, code, tables, embedded figures, sections."""
+"""HTML with escaped text: paragraphs, tables, embedded figures, sections."""
 
 from __future__ import annotations
 
@@ -22,15 +22,6 @@ def paragraph(words: str) -> str:
     '<p>a &lt; b</p>'
     """
     return f"<p>{escape(words)}</p>"
-
-
-def code(text: str) -> str:
-    """Lines of code, or of commands.
-
-    >>> code("a < b")
-    '<pre><code>a &lt; b</code></pre>'
-    """
-    return f"<pre><code>{escape(text.strip())}</code></pre>"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -63,6 +63,7 @@ from .thresholds import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from torch import nn
 
     from .objective import PrototypeObjective, TrainingRecipe
@@ -434,6 +435,22 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     def novelty(self, X: Any) -> NDArray[np.float64]:
         """How unlike all classes each sequence is, (item,): −max S over all prototypes."""
         return self._novelty_scores(self.encode(X))
+
+    def plot(self, X: Any, y: Any = None, *, reducer: Any = None, dark: bool = False) -> Figure:
+        """A scatter plot of the vectors of X in two dimensions, coloured by class, with the prototypes as stars.
+
+        Parameters
+        ----------
+        y : array (item,), optional
+            Classes, known or not; default: the labels of X, or the predicted classes if it has none.
+        reducer : object with fit_transform(vectors), optional
+            Reduces vectors (item, feature) to (item, 2), such as `sklearn.manifold.TSNE()`. None is PCA.
+        dark : bool
+            Whether to use colours for a dark background.
+        """
+        from .plots import plot_prototypes
+
+        return plot_prototypes(self, self._validate_predict_input(X), y, reducer, dark)
 
     # --- pairs of sequences ------------------------------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.2rem; margin-to
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }
 th, td { padding: .4rem .9rem .4rem 0; text-align: left; border-bottom: 1px solid var(--line) }
 td.number { text-align: right; font-variant-numeric: tabular-nums }
-pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; font-size: .85rem }
 figure { margin: 1.2rem 0; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .6rem }
 figure svg { width: 100%; height: auto } figcaption { color: #44525f; font-size: .9rem }
 """

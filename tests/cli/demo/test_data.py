@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.cli.demo.data import load_or_generate
+from timelike.cli.demo.data import list_missing, load_or_generate
 
 LABELLED = ("BasicMotions", "JapaneseVowels", "PickupGestureWiimoteZ", "ItalyPowerDemand")
 SERIES = ("Airline", "solar")
@@ -29,6 +29,7 @@ def test_real_files_are_what_load_reads(name, monkeypatch):
     data = load_or_generate(name)
     train, test = tl.load(name)
     assert data.source == name
+    assert list_missing([name]) == []
     for ours, loaded in ((data.train, train), (data.test, test)):
         np.testing.assert_array_equal(ours.values, loaded.values)
         np.testing.assert_array_equal(ours.labels, loaded.labels)
@@ -45,6 +46,7 @@ def test_a_series_is_the_column_of_its_file():
 @pytest.mark.parametrize("name", [*LABELLED, *SERIES])
 def test_without_files_the_data_are_generated_and_named_so(name, no_files):
     data = load_or_generate(name)
+    assert list_missing([name]) == [name]
     assert "generated" in data.source
     assert name in data.source
     again = load_or_generate(name)

@@ -25,6 +25,7 @@ class ChapterRun:
     state: Literal["finished", "failed", "left out"]
     reason: str = ""
     section: Section | None = None
+    needs: tuple[str, ...] = ()  # data sets
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of the JSON."""
@@ -49,10 +50,11 @@ def load_chapter(name: str) -> Chapter:
 def run_chapter(name: str, *, debug: bool = False) -> ChapterRun:
     """Run a chapter; an error in it becomes the reason, and with `debug` its traceback is printed."""
     began, title = time.perf_counter(), name
+    needs: tuple[str, ...] = ()
     section, reason, state = None, "", "finished"
     try:
         chapter = load_chapter(name)
-        title = chapter.name
+        title, needs = chapter.name, chapter.needs
         if chapter.needs_torch:
             import_extra("torch", f"“{title}”")
         section = chapter.run()
@@ -63,5 +65,12 @@ def run_chapter(name: str, *, debug: bool = False) -> ChapterRun:
         state, reason = "failed", f"{type(error).__name__}: {error}"
         if debug:
             traceback.print_exc()
-    seconds = time.perf_counter() - began
-    return ChapterRun(name=name, title=title, seconds=seconds, state=state, reason=reason, section=section)  # type: ignore[arg-type]
+    return ChapterRun(
+        name=name,
+        title=title,
+        seconds=time.perf_counter() - began,
+        state=state,  # type: ignore[arg-type]
+        reason=reason,
+        section=section,
+        needs=needs,
+    )

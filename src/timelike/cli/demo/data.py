@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,18 @@ def load_or_generate(name: str) -> DemoData:
     if name in _SERIES:
         return _load_series(name)
     raise ValueError(f"name={name!r}: expected one of {', '.join([*_CLASSES, *_SERIES])}")
+
+
+def list_missing(names: Iterable[str]) -> list[str]:
+    """Those of the data sets whose files are not installed, so that `load_or_generate` generates them."""
+    from ...sequences import list_datasets
+
+    installed = list_datasets()
+    return [
+        name
+        for name in names
+        if (name not in installed if name in _CLASSES else _find_aeon_file(_SERIES[name]) is None)
+    ]
 
 
 def _load_classes(name: str) -> DemoData:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from ... import __version__
 from ...report import Page, sections
 from .chapters import ChapterRun
-from .summary import HEADER, LEGEND, summary_rows
+from .summary import HEADER, LEGEND, describe_missing, summary_rows
 
 OWN_FILES = """\
 # one recording per file; the class of anna_walk_1.csv is "walk"
 timelike describe 'logs/*.csv' --label '_([a-z]+)' --out logs.html
-timelike compare 'logs/*.csv' --label '_([a-z]+)' --budget 5 --report methods.html
+timelike compare 'logs/*.csv' --label '_([a-z]+)' --report methods.html
 
 # learn a class, and use it
 timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
@@ -20,7 +22,7 @@ timelike embed logs-model 'new/*.csv' --out vectors.npz
 
 # compare two recordings
 timelike align logs/anna_walk_1.csv logs/bob_walk_1.csv --method gdtw --plot warp.png
-timelike verify logs-model logs/anna_walk_1.csv logs/bob_walk_1.csv --calibrate 'logs/*.csv'
+timelike verify logs-model logs/anna_walk_1.csv logs/bob_walk_1.csv --calibrate 'logs/*.csv' --label '_([a-z]+)'
 
 # what comes next
 timelike learn 'logs/*.csv' --method ridge --out next
@@ -40,13 +42,14 @@ def build_page(runs: list[ChapterRun], seconds: float) -> Page:
     lead = f"timelike {__version__}, {seconds:.0f} s by {executor} on {native.cpu_count()} cores."
     page = Page("timelike demo", lead=lead)
     rows = [["" if cell is None else cell for cell in row] for row in summary_rows(runs)]
-    page.add("Summary", sections.table(HEADER, rows), sections.paragraph(f"{LEGEND}. Every number is of this run."))
+    words = [f"{LEGEND}. Every number is of this run.", describe_missing(runs)]
+    page.add("Summary", sections.table(HEADER, rows), *map(sections.paragraph, filter(None, words)))
     for place, run in enumerate(runs, 1):
         page.add(f"{place}. {run.title}", *_section_parts(run))
     page.add(
         "The same with your own files",
         sections.paragraph("Each command prints a result, with --json for programs; --help shows its options."),
-        sections.code(OWN_FILES),
+        _code_html(OWN_FILES),
     )
     return page
 
@@ -56,5 +59,9 @@ def _section_parts(run: ChapterRun) -> list[str]:
         return [
             sections.paragraph(f"This section {'is left out' if run.state == 'left out' else 'failed'}: {run.reason}")
         ]
-    code = [sections.code(run.section.code)] if run.section.code else []
+    code = [_code_html(run.section.code)] if run.section.code else []
     return [sections.paragraph(run.section.purpose), *run.section.parts, *code]
+
+
+def _code_html(text: str) -> str:
+    return f"<pre><code>{escape(text.strip())}</code></pre>"

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..output import format_cell
 from .chapters import ChapterRun
+from .data import list_missing
 
 HEADER = ("section", "method", "measure", "ours", "rival", "its value", "seconds")
 _NUMBERS = ("ours", "its value", "seconds")
@@ -35,6 +36,16 @@ def summary_rows(runs: list[ChapterRun]) -> list[tuple[Any, ...]]:
     return rows
 
 
+def describe_missing(runs: list[ChapterRun]) -> str:
+    """A sentence on the data that are generated because their files are not installed; "" if none are."""
+    missing = list_missing(dict.fromkeys(name for run in runs for name in run.needs))
+    if not missing:
+        return ""
+    return (
+        f"Generated data stand for {', '.join(missing)}; pip install --no-deps aeon brings the files of the real ones."
+    )
+
+
 def print_summary(runs: list[ChapterRun]) -> None:
     """Print the table on standard output."""
     from rich import box
@@ -48,3 +59,6 @@ def print_summary(runs: list[ChapterRun]) -> None:
     for row in summary_rows(runs):
         table.add_row(*map(format_cell, row))
     Console(highlight=False).print(table)
+    missing = describe_missing(runs)
+    if missing:
+        print(missing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -13,13 +13,18 @@ from torch import Tensor
 
 from ...core.parameters import store_parameters
 from ...models import options
+from ...plotting import curves
 from ...sequences import as_single_sequence
 from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
+from ...sequences.validation import validate_targets
 from ...train import Trainer
 from ..base import LearnedMetric
 from ..distance_network import DistanceNetwork
 from .network import CoupledNetwork
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAPER_PRESET: dict[str, Any] = {
     "hidden": 20,
@@ -151,6 +156,30 @@ class CoupledGRU(LearnedMetric):
             apart = self.network_.synchronization(*pair)[0]
         longest = max(len(as_single_sequence(side, name)[0]) for side, name in ((x, "x"), (y, "y")))
         return np.asarray(apart.numpy()[self._pooling_matrix(longest).argmax(axis=0)], np.float64)
+
+    def plot_synchronization(self, x: Any, X: Any, y: Any = None, *, dark: bool = False) -> Figure:
+        """Draw `synchronization` of x with every sequence of X, in a colour for each class.
+
+        Parameters
+        ----------
+        y : array (item,), optional
+            The class of every sequence of X, or any other group, such as "alike" and "other"; default: the labels of X.
+        dark : bool
+            Whether to use colours for a dark background.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = np.sin(np.arange(20) * np.repeat([0.5, 1.5], 8)[:, None])
+        >>> metric = tl.CoupledGRU(hidden=4, max_steps=2, random_state=0).fit(X, np.repeat([0, 1], 8))
+        >>> len(metric.plot_synchronization(X[0], X, np.repeat(["alike", "other"], 8)).axes[0].lines)
+        16
+        """
+        sequences = self._validate_predict_input(X)
+        labels = validate_targets(self, sequences, y, "class")
+        groups: dict[str, list[NDArray[np.float64]]] = {str(name): [] for name in np.unique(labels)}
+        for other, label in zip(sequences, labels, strict=True):
+            groups[str(label)].append(self.synchronization(x, other))
+        return curves.plot_state_distances(groups, dark=dark)
 
     def coupling(self, x: Any, y: Any) -> float:
         """The mean gate of two sequences: 0 is no coupling, ½ the strongest, at which both get the same new state."""
