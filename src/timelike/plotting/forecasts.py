@@ -99,6 +99,7 @@ def plot_swapped_series(
     channel) futures, a line for each channel; `truth`, of the shape of `swapped`, is dashed.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     n, m, n_steps, n_channels = swapped.shape
     figure = Figure(figsize=(1.9 * (m + 1), 1.45 * (n + 1) + 0.3), layout="constrained")
@@ -117,8 +118,9 @@ def plot_swapped_series(
             if truth is not None:
                 grid[i + 1, j + 1].plot(ahead, truth[i, j], "--", color=text_color(), linewidth=1.0)
             style_axes(grid[i + 1, j + 1])
-    for axes in grid[1:].flat:
+    for axes in grid.flat:
         axes.tick_params(labelsize="small")
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))  # panels are narrow
     for axes in grid[-1]:
         axes.set_xlabel("step", fontsize="small")
     for axes in grid[:-1].flat:

@@ -16,6 +16,8 @@ _N_ITEMS, _N_STRANGE = 60, 20  # recordings of a day, and how many of a changed 
 _N_LISTED = 10  # recordings that are named
 _LEVEL = 0.05
 _CODE = """\
+import timelike as tl
+
 result = tl.distributions.TwoSample().test(yesterday, today)
 tl.distributions.differences(yesterday, today)
 # every day: tl.distributions.Drift(yesterday).update(today).drifted
@@ -54,16 +56,16 @@ def run(n_speakers: int | None = None) -> Section:
         today = sequences.concat([familiar[_N_STRANGE:], strangers])
         test = distributions.TwoSample(random_state=0)
         quiet.append(test.test(yesterday, familiar).p_value)
-        rival_quiet.append(_compare_statistics(yesterday, familiar))
+        rival_quiet.append(compare_statistics(yesterday, familiar))
         differences = distributions.differences(yesterday, today, n_permutations=19, random_state=0)
         named = np.array([one.position for one in differences.sequences[:_N_LISTED]])
-        rival_named = _most_unusual(yesterday, today)
+        rival_named = most_unusual(yesterday, today)
         border = _N_ITEMS - _N_STRANGE
         days.append(
             _Day(
                 speaker,
                 test.test(yesterday, today),
-                _compare_statistics(yesterday, today),
+                compare_statistics(yesterday, today),
                 named >= border,
                 rival_named >= border,
             )
@@ -151,7 +153,7 @@ def _statistics(recordings: Sequences) -> NDArray[np.float64]:
     return np.stack([np.concatenate([one.mean(axis=0), one.std(axis=0)]) for one in recordings])
 
 
-def _compare_statistics(old: Sequences, new: Sequences) -> float:
+def compare_statistics(old: Sequences, new: Sequences) -> float:
     """The smallest p-value of t-tests, corrected for their number."""
     from scipy.stats import ttest_ind
 
@@ -159,7 +161,7 @@ def _compare_statistics(old: Sequences, new: Sequences) -> float:
     return float(min(1.0, len(p_values) * p_values.min()))
 
 
-def _most_unusual(old: Sequences, new: Sequences) -> NDArray[np.int64]:
+def most_unusual(old: Sequences, new: Sequences) -> NDArray[np.int64]:
     """Positions of the new recordings whose statistics are furthest from the old ones, in their deviations."""
     import numpy as np
 

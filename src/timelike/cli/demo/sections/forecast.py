@@ -17,6 +17,8 @@ _STEPS = 600
 _PAST, _HORIZON = 40, 20
 _LEVEL = 0.8
 _CODE = """\
+import timelike as tl
+
 model = tl.Separation(conditioning=20).fit(train).calibrate(other)
 future = model.predict(past, horizon=20)
 low, high = future.interval(0.8)
@@ -24,7 +26,7 @@ swapped = model.swap(content_of, dynamics_of, horizon=20)
 """
 
 
-class _Pendulums(NamedTuple):
+class Pendulums(NamedTuple):
     """Pendulums `sequences`, their motions around (0, 0), and where each of them hangs."""
 
     sequences: Sequences
@@ -32,15 +34,15 @@ class _Pendulums(NamedTuple):
     places: NDArray[np.float64]
 
 
-def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
+def run(n_train: int = _N_TRAIN, n_other: int = _N_OTHER, steps: int = _STEPS) -> Section:
     """Forecast pendulums beside persistence and ridge regression, and swap their places."""
     import numpy as np
 
     from .... import forecast, score
     from ....report import sections
 
-    train, other = _make_pendulums(n_train, 0).sequences, _make_pendulums(_N_OTHER, 1).sequences
-    test, partner = _make_pendulums(_N_OTHER, 2), _make_pendulums(_N_OTHER, 3)
+    train, other = make_pendulums(n_train, 0).sequences, make_pendulums(n_other, 1).sequences
+    test, partner = make_pendulums(n_other, 2), make_pendulums(n_other, 3)
     past, truth = test.sequences.crop(0, _PAST), np.stack([*test.sequences.crop(_PAST, _PAST + _HORIZON)])
 
     models: dict[str, forecast.Forecaster] = {
@@ -56,7 +58,7 @@ def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
         "Persistence": forecast.Persistence(),
     }
     futures = {
-        name: model.fit(train).calibrate(other, horizon=_HORIZON).predict(past, _HORIZON)
+        name: model.fit(train).calibrate(other, horizon=_HORIZON, progress=False).predict(past, _HORIZON)
         for name, model in models.items()
     }
     bounds = {name: future.interval(_LEVEL) for name, future in futures.items()}
@@ -113,8 +115,8 @@ def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
         parts=(
             sections.paragraph(
                 f"Generated data: the positions of {n_train} noisy pendulums with rods of several lengths, which hang "
-                f"in several places. Of {_N_OTHER} others, {_PAST} steps are known and {_HORIZON} are forecast; "
-                f"{_N_OTHER} more calibrate the intervals of every method. If pendulums of the same kind come, "
+                f"in several places. Of {n_other} others, {_PAST} steps are known and {_HORIZON} are forecast; "
+                f"{n_other} more calibrate the intervals of every method. If pendulums of the same kind come, "
                 f"intervals of {_LEVEL:.0%} hold the truth about {_LEVEL:.0%} of the time, whatever the method: a "
                 "better one has narrower intervals."
             ),
@@ -139,7 +141,8 @@ def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
     )
 
 
-def _make_pendulums(n: int, seed: int) -> _Pendulums:
+def make_pendulums(n: int, seed: int) -> Pendulums:
+    """Noisy pendulums of several rods in several places."""
     import numpy as np
 
     from ....sequences import Sequences
@@ -149,7 +152,7 @@ def _make_pendulums(n: int, seed: int) -> _Pendulums:
     swings = pendulum(n, length, rod=(0.5, 1.5), observe="position", noise=0.02, random_state=seed).sequences
     places = np.random.default_rng(100 + seed).uniform(-1.5, 1.5, size=(n, 1, 2))
     motions = np.stack([*swings])
-    return _Pendulums(Sequences(motions + places, channel_names=("sideways", "upwards")), motions, places)
+    return Pendulums(Sequences(motions + places, channel_names=("sideways", "upwards")), motions, places)
 
 
 CHAPTER = Chapter(name="forecast", run=run, needs_torch=True)

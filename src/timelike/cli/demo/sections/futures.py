@@ -17,6 +17,8 @@ _PAST, _HORIZON = 5, 20
 _SCORED = 10  # steps ahead
 _N_SAMPLES, _N_SHOWN = 20, 3  # futures
 _CODE = """\
+import timelike as tl
+
 model = tl.SRVP().fit(clips)
 futures = model.predict(past, horizon=20, n_samples=20)
 futures.plot_images(0)
@@ -24,7 +26,7 @@ futures.animate_images("futures.gif", 0)
 """
 
 
-def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
+def run(n_train: int = _N_TRAIN, n_test: int = _N_TEST, steps: int = _STEPS) -> Section:
     """Train SRVP on a spot that bounces off walls at random, and show several futures of one past."""
     import numpy as np
 
@@ -32,13 +34,13 @@ def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
     from ....plotting import animations, image_grids
     from ....report import sections
 
-    train, other, test = (_make_clips(n, seed) for seed, n in enumerate((n_train, _N_TEST, _N_TEST)))
+    train, other, test = (make_clips(n, seed) for seed, n in enumerate((n_train, n_test, n_test)))
     past, truth = test.crop(0, _PAST), np.stack([*test.crop(_PAST, _PAST + _HORIZON)])
     model = forecast.SRVP(conditioning=_PAST, max_steps=steps, progress=False, random_state=0).fit(train)
     futures = model.predict(past, _HORIZON, n_samples=_N_SAMPLES, random_state=0)
     rivals = {
-        "Ridge": forecast.Ridge(lags=_PAST).fit(train).calibrate(other, horizon=_HORIZON),
-        "Persistence": forecast.Persistence().fit(train).calibrate(other, horizon=_HORIZON),
+        "Ridge": forecast.Ridge(lags=_PAST).fit(train).calibrate(other, horizon=_HORIZON, progress=False),
+        "Persistence": forecast.Persistence().fit(train).calibrate(other, horizon=_HORIZON, progress=False),
     }
     samples = {"SRVP": futures.samples} | {
         name: rival.predict(past, _HORIZON, n_samples=_N_SAMPLES, random_state=0).samples
@@ -97,7 +99,7 @@ def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
             sections.figure_html(
                 image_grids.plot_image_strips(shown, past=past[item]),
                 f"The past in grey frames, what came, and the first {_N_SHOWN} futures that were drawn, of the one of "
-                f"{_N_TEST} new clips in which these differ most; below, what ridge regression expects.",
+                f"{n_test} new clips in which these differ most; below, what ridge regression expects.",
             ),
             animation,
         ),
@@ -105,7 +107,7 @@ def run(n_train: int = _N_TRAIN, steps: int = _STEPS) -> Section:
     )
 
 
-def _make_clips(n: int, seed: int) -> Sequences:
+def make_clips(n: int, seed: int) -> Sequences:
     """A spot of a few pixels that bounces at random."""
     import numpy as np
 

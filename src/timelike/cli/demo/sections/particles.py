@@ -13,6 +13,8 @@ _SHOWN = (0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 25, 30)  # of these, in the animation
 _STEP_SIZE = 2.0
 _SCHEDULE = (1, 1, 1, 0.1)  # points that have arrived settle in the last quarter
 _CODE = """\
+import timelike as tl
+
 flow = tl.distributions.descend(start, target, tl.distributions.NTK(), steps=300, step=2.0, schedule=(1, 1, 1, 0.1))
 flow.plot()
 flow.animate("flow.gif")
