@@ -17,9 +17,9 @@ LEGEND = "↑: higher is better, ↓: lower is better"
 def summary_rows(runs: list[ChapterRun]) -> list[tuple[Any, ...]]:
     """A row for each score of a section, the first with its name and seconds, or one with the reason why it has none.
 
-    >>> failed = ChapterRun(name="drift", title="", seconds=1.5, processor_seconds=1, state="failed", reason="disk full")
-    >>> summary_rows([failed])
-    [('drift', 'failed', 'disk full', None, '', None, 1.5)]
+    >>> run = ChapterRun(name="drift", title="", seconds=1.5, processor_seconds=1, state="failed", reason="full disk")
+    >>> summary_rows([run])
+    [('drift', 'failed', 'full disk', None, '', None, 1.5)]
     """
     rows: list[tuple[Any, ...]] = []
     for run in runs:
