@@ -165,12 +165,29 @@ class TestSwaps:
 
     @pytest.mark.learn
     def test_of_vectors_say_what_draws_them(self, plain):
-        for found in (
-            tl.forecast.swap_grid(plain, SERIES[:1], SERIES[1:2], 1),
-            tl.forecast.latent_interpolation(plain, SERIES[0], SERIES[1]),
-        ):
-            with pytest.raises(ValueError, match=r"the plot\(\) of a Forecast draws others"):
-                found.plot()
+        found = tl.forecast.latent_interpolation(plain, SERIES[0], SERIES[1])
+        with pytest.raises(ValueError, match=r"the plot\(\) of a Forecast draws others"):
+            found.plot()
+
+    @pytest.mark.learn
+    def test_swapped_series_are_drawn_as_lines_and_a_truth_has_their_shape(self, plain, pictured):
+        found = tl.forecast.swap_grid(plain, SERIES[:2], SERIES[1:4], 3)
+        panels = found.plot(channel=1, truth=found.futures + 1).axes
+        grid = np.reshape(panels, (3, 4))
+        for i in range(2):
+            for j in range(3):
+                forecast, truth = grid[i + 1, j + 1].lines
+                np.testing.assert_allclose(forecast.get_ydata(), found.futures[i, j, :, 1])
+                np.testing.assert_allclose(truth.get_ydata(), found.futures[i, j, :, 1] + 1)
+        np.testing.assert_allclose(grid[1, 0].lines[0].get_ydata(), found.contents[0][-9:, 1])
+        np.testing.assert_allclose(grid[0, 2].lines[0].get_ydata(), found.truth[1, :, 1])
+        with pytest.raises(ValueError, match=r"truth has shape \(3,\): expected \(2, 3, 3, 2\), that of the futures"):
+            found.plot(truth=np.zeros(3))
+        with pytest.raises(ValueError, match=r"channel=2: there are 2 channels, expected 0 to 1"):
+            found.plot(channel=2)
+        images = tl.forecast.swap_grid(pictured, PICTURES[:1], PICTURES[1:2], 2)
+        with pytest.raises(ValueError, match="truth is drawn beside series only"):
+            images.plot(truth=images.futures)
 
     @pytest.mark.learn
     def test_one_of_anything_is_no_plural(self, plain):

@@ -1,8 +1,12 @@
 """Results as HTML: text from data stays text, numbers are short, figures are part of the page."""
 
+import base64
+import re
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from timelike.plotting import html
 
@@ -17,8 +21,9 @@ MARKUP = "<b onclick='x'>&"
         html.fact_table(MARKUP, [(MARKUP, MARKUP)]),
         html.section(MARKUP, ""),
         html.figure_html(Figure(), MARKUP),
+        html.animation_html(__file__, MARKUP),  # whatever is in the file
     ],
-    ids=["text", "table", "facts", "section", "picture"],
+    ids=["text", "table", "facts", "section", "picture", "animation"],
 )
 def test_what_comes_from_data_is_escaped_everywhere(made):
     assert "<b" not in made
@@ -74,3 +79,13 @@ def test_facts_are_rows_with_names():
     assert made.count("<tr>") == 2
     assert '<th scope="row">knots</th><td class="number">3</td>' in made
     assert "<caption>Warp</caption>" in made
+
+
+def test_an_animation_is_part_of_the_page(tmp_path):
+    file = tmp_path / "small.gif"
+    Image.new("RGB", (3, 2)).save(file, save_all=True, append_images=[Image.new("RGB", (3, 2), "white")])
+    made = html.animation_html(file, "a flash")
+    embedded = base64.b64decode(re.search('src="data:image/gif;base64,([^"]*)"', made)[1])
+    assert embedded == file.read_bytes()
+    assert 'alt="a flash"' in made
+    assert "a flash</figcaption>" in made

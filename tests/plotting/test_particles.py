@@ -33,6 +33,18 @@ def test_a_film_shows_particles_where_they_are(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["flow.gif"]
 
 
+def test_flows_move_side_by_side_in_one_scale(tmp_path):
+    """One stays at the left of its target, the other jumps from there onto it."""
+    real = np.array([[0.0, 0.0], [0.0, 1.0]])
+    still = np.stack([real - [2.0, 0.0]] * 2)
+    flows = {"still": still, "jumps": np.stack([still[0], real])}
+    path = drawing.animate_flows(flows, ["a", "b"], real, tmp_path / "flows.gif", rate=5)
+    (before, _), (after, _) = places(path)
+    with Image.open(path) as picture:
+        assert (picture.n_frames, picture.width) == (2, 520)
+    assert 20 < after - before < 130  # the middle of both: half of what one of them has moved in its panel
+
+
 @pytest.mark.parametrize("shape", [(5, 1), (5, 2), (5, 7), (5, 6, 1), (5, 6, 2)])
 def test_items_of_any_kind_are_drawn_at_several_moments(shape, tmp_path):
     rng = np.random.default_rng(0)

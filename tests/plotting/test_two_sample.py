@@ -94,3 +94,16 @@ def test_a_dollar_in_a_name_is_no_formula():
     figure = two_sample.plot_evidence(np.ones(2), 100.0, None, ["$x_$", "2"])
     figure.draw_without_rendering()
     assert figure.axes[0].get_xticklabels()[0].get_text().replace("\\", "") == "$x_$"
+
+
+def test_named_items_are_filled_where_they_are_right():
+    right = {"ours": np.array([[True, False, True], [True, True, True]]), "rival": np.eye(2, 3, dtype=bool)}
+    figure = two_sample.plot_named_items(right, ["Monday", "cost $1 to $2"], ("new", "known"))
+    for axes, values in zip(figure.axes, right.values(), strict=True):
+        filled, empty = (set(map(tuple, np.asarray(one.get_offsets()).astype(int))) for one in axes.collections)
+        assert filled == {(column + 1, row) for row, column in zip(*np.nonzero(values), strict=True)}
+        assert empty == {(column + 1, row) for row, column in zip(*np.nonzero(~values), strict=True)}
+    assert [axes.get_title() for axes in figure.axes] == ["ours: 5 of 6", "rival: 2 of 6"]
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_yticklabels()[1].get_text() == r"cost \$1 to \$2"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["new", "known"]

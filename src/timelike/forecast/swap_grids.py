@@ -17,6 +17,7 @@ from ..score.forecasting import validate_truth
 from ..sequences import Sequences
 from ..sequences.validation import as_sequences
 from .frame_images import clip_to_images, to_images
+from .result import check_position
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,13 +44,45 @@ class SwapGrid:
         return f"SwapGrid({grid}, {format_count(length, 'step')}, frames {self.futures.shape[3:]})"
 
     def plot(
-        self, *, steps: Sequence[int] | None = None, value_range: float = 1.0, channel: int | None = None
+        self,
+        *,
+        steps: Sequence[int] | None = None,
+        value_range: float = 1.0,
+        channel: int | None = None,
+        truth: Any = None,
     ) -> Figure:
-        """Plot contents at the left, motions at the top and their combinations; `steps` counts from 1."""
+        """Plot contents at the left, motions at the top and their combinations: images, or lines for series.
+
+        Of images, `steps`, which count from 1, are shown. `truth` (content, motion, step, channel) is of series, where
+        it is known: what the combinations should be, drawn dashed.
+        """
+        if self.futures.ndim == 4:  # series: every step is shown
+            return self._plot_series(channel, truth)
+        if truth is not None:
+            raise ValueError("truth is drawn beside series only, and these are images: leave it out")
         from ..plotting import image_grids
 
         return image_grids.plot_swaps(
             *self._to_images(value_range, channel), at=_validate_steps(steps, self.futures.shape[2])
+        )
+
+    def _plot_series(self, channel: int | None, truth: Any) -> Figure:
+        from ..plotting import forecasts
+
+        n_channels = self.futures.shape[-1]
+        if channel is None:
+            chosen = slice(None)
+        else:
+            position = check_position(channel, "channel", n_channels, "channel")
+            chosen = slice(position, position + 1)
+        if truth is not None and np.shape(truth) != self.futures.shape:
+            raise ValueError(f"truth has shape {np.shape(truth)}: expected {self.futures.shape}, that of the futures")
+        return forecasts.plot_swapped_series(
+            [one[:, chosen] for one in self.contents],
+            self.truth[..., chosen],
+            self.futures[..., chosen],
+            truth=None if truth is None else np.asarray(truth)[..., chosen],
+            names=[*(self.contents.channel_names or [f"channel {i}" for i in range(n_channels)])][chosen],
         )
 
     def animate(

@@ -1,4 +1,4 @@
-"""Forecasts: the end of a past with its future and an interval, and scores over the horizon."""
+"""Forecasts: a past with its future and an interval, swapped contents and motions, and scores over the horizon."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .image_grids import CONTENT, MOTION
 from .style import COLORS, escape_mathtext, style_axes, text_color
 
 if TYPE_CHECKING:
@@ -84,6 +85,66 @@ def _place_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Any])
     )
 
 
+def plot_swapped_series(
+    contents: Sequence[NDArray[Any]],
+    motions: NDArray[Any],
+    swapped: NDArray[Any],
+    *,
+    truth: NDArray[Any] | None = None,
+    names: Sequence[str] | None = None,
+) -> Figure:
+    """Contents down the left side, motions along the top, and what has the one and the other where they meet.
+
+    `contents` are pasts (time, channel), `motions` (motion, step, channel) and `swapped` (content, motion, step,
+    channel) futures, a line for each channel; `truth`, of the shape of `swapped`, is dashed.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    n, m, n_steps, n_channels = swapped.shape
+    figure = Figure(figsize=(1.9 * (m + 1), 1.45 * (n + 1) + 0.3), layout="constrained")
+    grid = figure.subplots(n + 1, m + 1, sharey=True, squeeze=False)
+    ahead = np.arange(1, n_steps + 1)
+    grid[0, 0].set_axis_off()
+    for i, past in enumerate(contents):
+        shown = past[-_PAST_HORIZONS * n_steps :]
+        _plot_channels(grid[i + 1, 0], np.arange(1 - len(shown), 1), shown)
+        _frame_panel(grid[i + 1, 0], CONTENT, f"content {i + 1}")
+    for j, motion in enumerate(motions):
+        _plot_channels(grid[0, j + 1], ahead, motion)
+        _frame_panel(grid[0, j + 1], MOTION, f"motion {j + 1}")
+        for i in range(n):
+            _plot_channels(grid[i + 1, j + 1], ahead, swapped[i, j])
+            if truth is not None:
+                grid[i + 1, j + 1].plot(ahead, truth[i, j], "--", color=text_color(), linewidth=1.0)
+            style_axes(grid[i + 1, j + 1])
+    for axes in grid.flat:
+        axes.tick_params(labelsize="small")
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))  # panels are narrow
+    for axes in grid[-1]:
+        axes.set_xlabel("step", fontsize="small")
+    for axes in grid[:-1].flat:
+        axes.tick_params(labelbottom=False)
+    handles = [_legend_line(COLORS[channel % len(COLORS)]) for channel in range(n_channels)]
+    labels = [escape_mathtext(name) for name in names or [f"channel {i}" for i in range(n_channels)]]
+    if truth is not None:
+        handles, labels = [*handles, _legend_line(text_color(), "--")], [*labels, "truth"]
+    _place_legend(figure, labels, handles)
+    return figure
+
+
+def _plot_channels(axes: Axes, steps: NDArray[Any], series: NDArray[Any]) -> None:
+    for channel, values in enumerate(series.T):
+        axes.plot(steps, values, color=COLORS[channel % len(COLORS)], linewidth=1.4)
+
+
+def _frame_panel(axes: Axes, color: str, title: str) -> None:
+    """A frame in the colour of what the panel shows."""
+    style_axes(axes)
+    axes.spines[:].set(visible=True, color=color, linewidth=2)
+    axes.set_title(title, color=color, fontsize="small")
+
+
 def plot_horizons(
     scores: Mapping[str, Mapping[str, Curve]], *, marks: Mapping[str, float] | None = None, trained: float | None = None
 ) -> Figure:
@@ -132,7 +193,7 @@ def _plot_curve(axes: Axes, curve: Curve, color: str) -> None:
         axes.fill_between(steps, low, high, where=bounded.tolist(), color=color, alpha=0.18, linewidth=0)
 
 
-def _legend_line(color: str) -> Any:
+def _legend_line(color: Any, style: str = "-") -> Any:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=color, linewidth=1.5)
+    return Line2D([], [], color=color, linewidth=1.5, linestyle=style)

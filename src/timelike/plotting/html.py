@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +89,13 @@ def figure_html(figure: Figure, caption: str, *, alt: str | None = None) -> str:
     name = escape(caption if alt is None else alt, quote=True)
     drawing = f'<div class="drawing" role="img" aria-label="{name}" style="overflow-x:auto">{figure_svg(figure)}</div>'
     return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def animation_html(path: str | Path, caption: str) -> str:
+    """A .gif as part of the page itself, so that the page is one file."""
+    data, name = base64.b64encode(Path(path).read_bytes()).decode(), escape(caption, quote=True)
+    image = f'<img src="data:image/gif;base64,{data}" alt="{name}" style="max-width: 100%; height: auto">'
+    return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def join_html(*parts: Any) -> str:

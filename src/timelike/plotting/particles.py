@@ -78,6 +78,32 @@ def animate_particles(
     return target
 
 
+def animate_flows(
+    flows: Mapping[str, NDArray[Any]], headings: Sequence[str], real: NDArray[Any], path: str | Path, *, rate: float = 8
+) -> Path:
+    """Several flows {name: particles (moment, item, …)} of the same moments side by side, written to `path`.
+
+    The file appears whole or not at all.
+    """
+    from matplotlib.figure import Figure
+
+    target = check_target(path, rate)
+    panel = _panel_plotter([particles for frames in flows.values() for particles in frames], real)
+    figure = Figure(figsize=(2.6 * len(flows), 3.0), layout="constrained")
+    grid = figure.subplots(1, len(flows), squeeze=False)[0]
+    heading = figure.suptitle(escape_mathtext(headings[0]), fontsize="medium")
+
+    def draw(moment: int) -> None:
+        heading.set_text(escape_mathtext(headings[moment]))
+        for axes, (name, frames) in zip(grid, flows.items(), strict=True):
+            axes.clear()
+            panel(axes, frames[moment])
+            axes.set_title(escape_mathtext(name), fontsize="small")
+
+    write_animation(figure, range(len(headings)), draw, target, rate, line_colors(40, 24))
+    return target
+
+
 def _plot_curves(grid: Sequence[Axes], curves: Mapping[str, Curve]) -> None:
     from matplotlib.ticker import MaxNLocator
 

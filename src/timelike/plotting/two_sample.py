@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,31 @@ def plot_null(values: NDArray[Any], observed: float, p_value: float, measured: s
     axes.set_title(f"p = {p_value:.3g}, {len(values)} permutations", fontsize="medium")
     figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=3)
     style_axes(axes, counts=False)
+    return figure
+
+
+def plot_named_items(methods: Mapping[str, NDArray[Any]], rows: Sequence[str], kinds: tuple[str, str]) -> Figure:
+    """The items that methods named, a square for each in the order of naming: filled if right, empty if not.
+
+    `methods` are {name: (row, item) of truth values}, one panel each; `kinds` say what filled and empty squares are.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 1.1 + 0.26 * len(rows)), layout="constrained")
+    panels = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
+    for axes, (name, right) in zip(panels, methods.items(), strict=True):
+        row, place = np.nonzero(right)
+        axes.scatter(place + 1, row, s=60, marker="s", color=COLORS[1], label=kinds[0])
+        row, place = np.nonzero(~right)
+        axes.scatter(place + 1, row, s=60, marker="s", facecolor="none", edgecolor=COLORS[6], label=kinds[1])
+        axes.set_title(f"{escape_mathtext(name)}: {int(right.sum())} of {right.size}", fontsize="medium")
+        axes.set_xlim(0.3, right.shape[1] + 0.7)
+        axes.set_xlabel("named as number")
+        style_axes(axes)
+    panels[0].set_yticks(range(len(rows)), [escape_mathtext(row) for row in rows])
+    panels[0].set_ylim(len(rows) - 0.4, -0.6)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return figure
 
 
