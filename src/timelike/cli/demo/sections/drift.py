@@ -155,9 +155,10 @@ def _statistics(recordings: Sequences) -> NDArray[np.float64]:
 
 def compare_statistics(old: Sequences, new: Sequences) -> float:
     """The smallest p-value of t-tests, corrected for their number."""
+    import numpy as np
     from scipy.stats import ttest_ind
 
-    p_values = ttest_ind(_statistics(old), _statistics(new), equal_var=False).pvalue
+    p_values = np.asarray(ttest_ind(_statistics(old), _statistics(new), equal_var=False).pvalue)
     return float(min(1.0, len(p_values) * p_values.min()))
 
 
