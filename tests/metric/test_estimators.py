@@ -97,6 +97,21 @@ def test_the_state_of_the_twins_is_told_at_every_time(fitted, test):
     assert found.mean() == pytest.approx(mean.distance(test[0], test[1]), rel=1e-5)
 
 
+def test_states_are_drawn_for_every_pair_by_class(fitted, test):
+    metric = fitted("coupled")
+    groups = np.where(test.labels == test.labels[0], "alike", "other")
+    figure = metric.plot_synchronization(test[0], test, groups)
+    lines = figure.axes[0].lines
+    order = np.argsort(groups, kind="stable")
+    assert len(lines) == len(test)
+    for line, item in zip(lines, order, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), metric.synchronization(test[0], test[int(item)]))
+    assert [words.get_text() for words in figure.legends[0].get_texts()] == ["alike", "other"]
+    assert len(metric.plot_synchronization(test[0], test[:4]).axes[0].lines) == 4  # by their own labels
+    with pytest.raises(ValueError, match="y has shape"):
+        metric.plot_synchronization(test[0], test, [1, 2])
+
+
 def test_lyapunov_the_mean_gate_and_the_norm_of_the_coupling_are_told(fitted):
     metric = fitted("coupled")
     assert metric.lyapunov_exponent(steps=50) == metric.lyapunov_exponent(steps=50)

@@ -148,3 +148,20 @@ def test_alignments_are_seen_on_light_and_dark(metric, dark):
 
 def test_single_steps_and_equal_values_are_drawn():
     tl.DTW().align([2.0], [2.0, 2.0]).plot().canvas.draw()
+
+
+def test_alignments_of_one_pair_stand_beside_each_other():
+    x, y = np.sin(np.arange(12) / 2), np.sin(np.arange(9) / 1.5)
+    metrics = {"$DTW$": tl.DTW(), "soft": tl.SoftDTW(), "warp": tl.GDTW()}
+    found = {name: metric.align(x, y) for name, metric in metrics.items()}
+    for n, columns in ((1, 1), (2, 2), (3, 3)):
+        figure = alignments.plot_alignments(dict(list(found.items())[:n]), dark=n == 2)
+        assert len(figure.axes) == n
+        assert figure.axes[0].get_gridspec().ncols == columns
+        assert [axes.get_title() for axes in figure.axes] == [r"\$DTW\$", "soft", "warp"][:n]
+    path, plan, warp = figure.axes
+    np.testing.assert_array_equal(path.lines[0].get_xydata(), found["$DTW$"].path[:, ::-1])
+    assert len(plan.images) == 2  # the costs, and the plan over them
+    np.testing.assert_allclose(warp.lines[0].get_xdata(), found["warp"].warp.values)
+    four = alignments.plot_alignments({**found, "again": found["soft"]})
+    assert (four.axes[0].get_gridspec().nrows, four.axes[0].get_gridspec().ncols) == (2, 2)

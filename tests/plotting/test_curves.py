@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.plotting.contrast import unseen
 
 from timelike.plotting import curves
 
@@ -34,3 +35,18 @@ def test_the_running_mean_is_that_of_the_last_values(share):
 
 def test_nothing_has_no_running_mean():
     assert curves.running_mean(np.zeros(0)).shape == (0,)
+
+
+def test_every_pair_has_a_line_in_the_colour_of_its_group():
+    groups = {"alike": [np.zeros(3), np.arange(5.0)], "other": [np.arange(4.0) ** 2]}
+    figure = curves.plot_state_distances(groups)
+    lines = figure.axes[0].lines
+    for line, values in zip(lines, [*groups["alike"], *groups["other"]], strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), np.stack([np.arange(len(values)), values], axis=1))
+    assert lines[0].get_color() == lines[1].get_color() != lines[2].get_color()
+    assert [words.get_text() for words in figure.legends[0].get_texts()] == ["alike", "other"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_distances_of_states_are_seen_on_light_and_dark(dark):
+    assert unseen(curves.plot_state_distances({"alike": [np.arange(4.0)]}, dark=dark)) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
-from tests.plotting.contrast import names, unseen
+from tests.plotting.contrast import WORDS, contrast, names, unseen
 
 import timelike as tl
 from timelike.plotting import embeddings
@@ -90,6 +90,26 @@ def test_more_classes_than_colours_have_shapes_and_more_than_these_are_grey():
     assert len(set(looks)) == len(looks) == 49
     assert names(figure)[-1] == "12 more"
     assert sum(len(one.get_offsets()) for one in figure.axes[0].collections) == 60
+
+
+def test_centres_are_named_stars_in_the_colour_of_their_class():
+    places = np.arange(12.0).reshape(6, 2)
+    centers = np.array([[5.0, 5], [1, 1], [9, 9]]), np.array(["b", "a", "new"])
+    for dark in (False, True):
+        figure = embeddings.plot_points(places, np.array(list("aaabbb")), centers=centers, dark=dark)
+        axes, looks = figure.axes[0], {}
+        for one in (points for points in axes.collections if len(points.get_offsets())):
+            looks[tuple(one.get_offsets()[0].tolist())] = tuple(one.get_facecolor()[0, :3])
+        assert looks[1.0, 1.0] == looks[0.0, 1.0] != looks[5.0, 5.0] == looks[6.0, 7.0]
+        assert {words.get_text(): words.xy for words in axes.texts} == {"a": (1, 1), "b": (5, 5), "new": (9, 9)}
+        assert names(figure) == ["a", "b", "new"]
+        assert unseen(figure) == []
+        assert all(contrast(words.get_color(), axes.get_facecolor()) > WORDS for words in axes.texts)
+
+
+def test_many_centres_have_no_names():
+    centers = np.zeros((30, 2)), np.arange(30)
+    assert not embeddings.plot_points(np.zeros((30, 2)), np.arange(30), centers=centers).axes[0].texts
 
 
 def test_whatever_brings_vectors_to_the_plane_will_do(waves):

@@ -150,6 +150,28 @@ class TestAnswers:
         mean = (1 / (1 + np.exp(-learned.scores(u, v))) + (1 + cos) / 2) / 2
         np.testing.assert_allclose(FusedSimilarity(learned).eval().scores(u, v), np.log(mean / (1 - mean)), atol=1e-5)
 
+    def test_vectors_are_drawn_around_the_prototypes(self, model):
+        X = waves(seed=5)
+        first, dark = model.plot(X), model.plot(X.replace(labels=None, class_names=None), dark=True)
+        points = [one for one in first.axes[0].collections if len(one.get_offsets()) == 8]
+        stars = [one for one in first.axes[0].collections if len(one.get_offsets()) == 1]
+        assert len(points) == len(stars) == 4
+        for one, star in zip(points, stars, strict=True):
+            np.testing.assert_array_equal(one.get_facecolor()[0, :3], star.get_facecolor()[0, :3])
+        by_class = X[np.argsort(X.labels, kind="stable")]
+        directions = np.concatenate([model.encode(by_class), model.prototypes_]).astype(np.float64)
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        centred = directions - directions.mean(axis=0)
+        places = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+        drawn = np.concatenate([one.get_offsets() for one in (*points, *stars)])
+        np.testing.assert_allclose(np.abs(drawn), np.abs(places), atol=1e-6)
+        predicted = [words.get_text() for words in dark.axes[0].get_legend().get_texts()]
+        assert predicted == model.classes_.tolist()
+        with pytest.raises(ValueError, match="at least one"):
+            model.plot(X[:0])
+        numbered = model.plot(X, np.repeat([3.0, 4.0], 16))  # of other classes
+        assert {"3.0", "4.0"} < {words.get_text() for words in numbered.axes[0].get_legend().get_texts()}
+
 
 class TestClassesThatComeAndGo:
     def test_forgetting_and_enrolling_again_changes_nothing(self, model, tmp_path):

@@ -89,10 +89,10 @@ def _scatter_classes(
     for name, own, color, marker in _class_styles(every_label):
         x, y = places[own[: len(labels)]].T
         axes.scatter(x, y, s=size, color=color, marker=marker, alpha=0.9, linewidths=0, label=escape_mathtext(name))
-        x, y = stars[own[len(labels) :]].T
-        axes.scatter(x, y, s=_STAR_SIZE, color=color, marker="*", edgecolors=text_color(), linewidths=0.9, zorder=3)
-        for place in zip(x, y, strict=True) if len(stars) <= _MAX_NAMED_STARS else ():
-            _name_star(axes, place, name)
+        for x, y in stars[own[len(labels) :]]:
+            axes.scatter(x, y, s=_STAR_SIZE, color=color, marker="*", edgecolors=text_color(), linewidths=0.9, zorder=3)
+            if len(stars) <= _MAX_NAMED_STARS:
+                _name_star(axes, (x, y), name)
     n = min(len(np.unique(every_label)), _MAX_CLASSES)
     columns = -(-n // _LEGEND_ROWS)
     # beside the map: inside it would lie on points

@@ -80,6 +80,7 @@ def test_json_has_the_documented_fields(answer, sections, tmp_path):
     assert (one["name"], one["title"], one["state"], one["reason"]) == ("good", "A good one", "finished", None)
     expected = {"method": "Ours", "measure": "accuracy", "value": 0.75, "rival": "Theirs", "rival_value": 0.5}
     assert one["scores"] == [{**expected, "better": "higher"}]
+    assert one["processor_seconds"] >= 0
     assert 0 <= one["seconds"] <= result["seconds"]
     assert Path(result["report"]).is_file()
 

@@ -11,7 +11,18 @@ from typing import Any, Literal
 from ...core.extras import MissingExtraError, import_extra
 from .section import Chapter, Section
 
-CHAPTERS = ("data-overview", "comparison", "alignment")
+CHAPTERS = (
+    "data-overview",
+    "comparison",
+    "alignment",
+    "embedding",
+    "learned-metrics",
+    "prototypes",
+    "forecast",
+    "futures",
+    "drift",
+    "particles",
+)
 """Names of chapters; each is a module in `sections` that has its `CHAPTER`."""
 
 
@@ -22,6 +33,7 @@ class ChapterRun:
     name: str
     title: str
     seconds: float
+    processor_seconds: float
     state: Literal["finished", "failed", "left out"]
     reason: str = ""
     section: Section | None = None
@@ -37,6 +49,7 @@ class ChapterRun:
             "state": self.state,
             "reason": self.reason or None,
             "seconds": self.seconds,
+            "processor_seconds": self.processor_seconds,
             "scores": [vars(score) for score in scores],
         }
 
@@ -49,7 +62,7 @@ def load_chapter(name: str) -> Chapter:
 
 def run_chapter(name: str, *, debug: bool = False) -> ChapterRun:
     """Run a chapter; an error in it becomes the reason, and with `debug` its traceback is printed."""
-    began, title = time.perf_counter(), name
+    began, busy, title = time.perf_counter(), time.process_time(), name
     needs: tuple[str, ...] = ()
     section, reason, state = None, "", "finished"
     try:
@@ -69,6 +82,7 @@ def run_chapter(name: str, *, debug: bool = False) -> ChapterRun:
         name=name,
         title=title,
         seconds=time.perf_counter() - began,
+        processor_seconds=time.process_time() - busy,
         state=state,  # type: ignore[arg-type]
         reason=reason,
         section=section,

@@ -22,7 +22,7 @@ from .chapters import CHAPTERS, ChapterRun, run_chapter
 @json_fields(
     report="text: the page that was written",
     sections="list of objects: name, title, purpose, state (finished, failed or left out) with its reason, seconds, "
-    "and scores: each with method, measure, value, rival, rival_value, better (higher or lower)",
+    "processor_seconds, and scores: each with method, measure, value, rival, rival_value, better (higher or lower)",
     seconds="number: that everything took",
 )
 def demo(

@@ -17,8 +17,9 @@ LEGEND = "↑: higher is better, ↓: lower is better"
 def summary_rows(runs: list[ChapterRun]) -> list[tuple[Any, ...]]:
     """A row for each score of a section, the first with its name and seconds, or one with the reason why it has none.
 
-    >>> summary_rows([ChapterRun(name="drift", title="Drift", seconds=1.25, state="failed", reason="OSError: full")])
-    [('drift', 'failed', 'OSError: full', None, '', None, 1.2)]
+    >>> run = ChapterRun(name="drift", title="", seconds=1.5, processor_seconds=1, state="failed", reason="full disk")
+    >>> summary_rows([run])
+    [('drift', 'failed', 'full disk', None, '', None, 1.5)]
     """
     rows: list[tuple[Any, ...]] = []
     for run in runs:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LENGTH = 100  # steps to which gestures are resampled, where the true warp is known
 COPIES = 12  # random warps of every training gesture
-STEPS, BATCH_SIZE = 100, 32  # of the training
+STEPS, BATCH_SIZE = 80, 32  # of the training
 REGULARIZATIONS = (0.01, 0.1, 1.0, 3.0, 10.0)  # to choose from for GDTW
 
 _CODE = """\
@@ -87,7 +87,7 @@ def warps_by_gdtw(train: Pairs, test: Pairs) -> NDArray[Any]:
 
     from ....align import GDTW
 
-    some = slice(None, None, COPIES)
+    some = slice(None, None, max(1, len(train.x) // 25))
     chosen = GDTW().select_regularization(train.x[some], train.y[some], list(train.truth[some]), values=REGULARIZATIONS)
     return np.array([alignment.warp.values for alignment in chosen.align_each(test.x, test.y) if alignment.warp])
 

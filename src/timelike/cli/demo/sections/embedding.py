@@ -95,7 +95,7 @@ def run() -> Section:
             ),
             Score(
                 method="CausalEncoder",
-                measure="mean average precision of a search, no labels",
+                measure="mean average precision",
                 value=precision["CausalEncoder"],
                 rival="DTW",
                 rival_value=precision["DTW"],

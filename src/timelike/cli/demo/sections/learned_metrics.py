@@ -113,7 +113,7 @@ def run() -> Section:
             *(
                 Score(
                     method=name,
-                    measure="mean average precision of a search",
+                    measure="mean average precision",
                     value=results[name][0],
                     rival="DTW",
                     rival_value=results["DTW"][0],
@@ -123,7 +123,7 @@ def run() -> Section:
             ),
             Score(
                 method="TAP without labels",
-                measure="mean squared error of alignments",
+                measure="error of alignments",
                 value=errors["TAP, no labels"],
                 rival="DTW",
                 rival_value=errors["DTW"],
