@@ -193,7 +193,7 @@ def _plot_curve(axes: Axes, curve: Curve, color: str) -> None:
         axes.fill_between(steps, low, high, where=bounded.tolist(), color=color, alpha=0.18, linewidth=0)
 
 
-def _legend_line(color: Any, style: str = "-") -> Any:
+def _legend_line(color: Any, style: Any = "-") -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=color, linewidth=1.5, linestyle=style)

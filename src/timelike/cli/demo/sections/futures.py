@@ -36,18 +36,19 @@ def run(n_train: int = _N_TRAIN, n_test: int = _N_TEST, steps: int = _STEPS) -> 
     from ....report import sections
 
     train, other, test = (make_clips(n, seed) for seed, n in enumerate((n_train, n_test, n_test)))
+    other = other.crop(0, _PAST + _SCORED)
     past, truth = test.crop(0, _PAST), np.stack([*test.crop(_PAST, _PAST + _HORIZON)])
     model = forecast.SRVP(conditioning=_PAST, max_steps=steps, progress=False, random_state=0).fit(train)
     futures = model.predict(past, _HORIZON, n_samples=_N_SAMPLES, random_state=0)
-    rivals = {
-        "Ridge": forecast.Ridge(lags=_PAST).fit(train).calibrate(other, horizon=_HORIZON, progress=False),
-        "Persistence": forecast.Persistence().fit(train).calibrate(other, horizon=_HORIZON, progress=False),
-    }
+    rivals = {"Ridge": forecast.Ridge(lags=_PAST).fit(train), "Persistence": forecast.Persistence().fit(train)}
+    means = {"SRVP": futures.mean} | {name: rival.predict(past, _HORIZON).mean for name, rival in rivals.items()}
+    # a rival's own futures: its forecast with errors that it made on other clips, as far as is scored
     samples = {"SRVP": futures.samples} | {
-        name: rival.predict(past, _HORIZON, n_samples=_N_SAMPLES, random_state=0).samples
+        name: rival.calibrate(other, horizon=_SCORED, progress=False)
+        .predict(past, _SCORED, n_samples=_N_SAMPLES, random_state=0)
+        .samples
         for name, rival in rivals.items()
     }
-    means = {"SRVP": futures.mean} | {name: rival.predict(past, _HORIZON).mean for name, rival in rivals.items()}
     near = slice(_SCORED)
     errors = {name: float(score.mse(truth[:, near], mean[:, near])) for name, mean in means.items()}
     energies = {name: float(score.energy_score(truth[:, near], some[:, :, near])) for name, some in samples.items()}
