@@ -65,13 +65,15 @@ def test_a_model_remembers_columns_and_labels(answer, run, model, recordings, tm
     assert scores == answer("evaluate", model, recordings, *LABEL, "--group", "^([a-z]+)_")["scores"]
 
 
-def test_what_is_given_wins(answer, run, model, recordings):
+def test_what_is_given_wins(answer, run, model, recordings, tmp_path):
     said = run("evaluate", model, recordings, "--label", "^([a-z]+)_", "--json")
     assert said.stderr == ""  # nothing was remembered for the labels
     assert json.loads(said.stdout)["result"]["scores"]["accuracy"] == 0  # persons are no movements
     grouped, single = (answer("evaluate", model, recordings, *g)["scores"] for g in ((), ("--group", "")))
     assert grouped["accuracy_low"] < single["accuracy_low"]
-    result = run("classify", model, recordings, "--values", "")
+    assert run("classify", model, recordings, "--values", "ay").exit_code == 0  # as asked for, under another name
+    (tmp_path / "nameless.csv").write_text("1,2\n3,4\n")
+    result = run("classify", model, tmp_path / "nameless.csv", "--values", "", "--time", "")
     assert result.exit_code == 1
     assert "DATA has 2 channels: this EmbeddingClassifier was fitted on 1;" in result.stderr
     assert result.stderr.endswith("; choose the channels with --values\n")

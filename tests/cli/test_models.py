@@ -169,6 +169,7 @@ def test_compare_ranks_methods_and_saves_the_best(answer, recordings, tmp_path):
     assert means == sorted(means, reverse=True)
     assert "dtw" in (tmp_path / "page.html").read_text()
     assert len(answer("classify", tmp_path / "best", recordings)["labels"]) == 12
+    assert answer("evaluate", tmp_path / "best", recordings)["scores"]["accuracy"] == 1  # it remembers the labels
 
 
 @pytest.mark.learn
@@ -180,6 +181,7 @@ def test_compare_at_its_defaults_says_how_long_it_takes_and_what_is_left_out(run
     assert line.startswith("compare: 7 methods, 2 folds; about ")
     assert "which train a network: --max-steps 500 includes them, about " in said.stdout
     assert "TAP" not in said.stdout.partition("left out:")[0]
+    assert "--out FOLDER saves the best, " in said.stdout
 
 
 @pytest.mark.learn

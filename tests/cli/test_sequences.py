@@ -69,9 +69,96 @@ def test_match_reads_standard_input_whole_or_live(answer, run, pattern):
     live = run("match", pattern, "-", "--threshold", 0.5, "--json", stdin=samples)
     found = [json.loads(line)["result"]["matches"] for line in live.stdout.splitlines()]
     assert [(one["start"], one["stop"]) for (one,) in found] == [(1, 4), (10, 13)]
-    wrong = run("match", pattern, "-", stdin="0\n1,2\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0\n1,2\n", "line 2 of standard input is '1,2': expected 1 number, the channels of the pattern"),
+        ("a,b\n1,2\n", "line 2 of standard input is '1,2': expected 1 number, the channels of the pattern"),
+        ("x,y\n1\n", "line 2 of standard input is '1': expected 1 number, the channels of the pattern"),
+        ("x\n1\ntwo\n", "line 3 of standard input is 'two': expected 1 number, the channels of the pattern"),
+        ("\n", "standard input is empty: expected a line of numbers for every step"),
+    ],
+)
+def test_match_names_the_line_of_standard_input_that_it_cannot_read(run, pattern, text, message):
+    wrong = run("match", pattern, "-", stdin=text)
     assert wrong.exit_code == 1
-    assert wrong.stderr == "timelike: line 2 of standard input is '1,2': expected 1 numbers\n"
+    assert wrong.stderr == f"timelike: {message}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,x\n0,0\n1,1\n2,2\n3,1\n4,0\n",
+        "x;time\n0;0\n1,0;1\n2,0;2\n1;3\n0;4\n",
+        "x\n0\n1\n2\n1\n0\n",
+        "value\n0\n1\n2\n1\n0\n",
+    ],
+)
+def test_match_reads_a_table_on_standard_input(answer, pattern, text):
+    (found,) = answer("match", pattern, "-", stdin=text)["matches"]
+    assert (found["start"], found["stop"], found["distance"]) == (1, 4, 0)
+
+
+@pytest.fixture
+def swapped(recordings, tmp_path):
+    """The recordings with their columns in another order, and one more."""
+    folder = tmp_path / "swapped"
+    folder.mkdir()
+    for file in recordings.iterdir():
+        rows = [line.split(",") for line in file.read_text().splitlines()]
+        lines = [",".join((row[2], "note" if row[0] == "time" else "7", row[0], row[1])) for row in rows]
+        (folder / file.name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_columns_may_stand_in_any_order(answer, run, recordings, swapped, tmp_path):
+    one, other = recordings / "bob_run_1.csv", swapped / "bob_run_1.csv"
+    assert answer("align", one, other)["cost"] == 0
+    assert answer("match", one, other)["matches"][0]["distance"] == 0
+    assert run("match", one, other).stderr == f"timelike: {other}: these columns are not used: note\n"
+    assert answer("drift", recordings, swapped, "--permutations", 19)["p_value"] == 1
+    for method in ("neighbors", "ridge"):
+        answer("learn", recordings, "--label", "_([a-z]+)_", "--method", method, "--out", tmp_path / method)
+    ask = ("search", tmp_path / "neighbors", recordings, other, "-k", 1)
+    assert (answer(*ask)["ids"], answer(*ask)["distances"]) == ([["bob_run_1"]], [[0]])
+    futures = [answer("forecast", tmp_path / "ridge", data, "--horizon", 2)["mean"] for data in (recordings, swapped)]
+    assert futures[0] == futures[1]
+
+
+def test_channels_that_are_missing_are_named(run, recordings, pattern):
+    result = run("match", pattern, recordings / "bob_run_1.csv")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("timelike: PATTERN has x and ")
+    assert result.stderr.endswith("bob_run_1.csv ax, ay: choose the same with --values\n")
+
+
+def test_missing_values_are_filled_where_that_is_wanted(answer, run, recordings, tmp_path):
+    gaps = tmp_path / "gaps"
+    gaps.mkdir()
+    for file in recordings.iterdir():
+        lines = file.read_text().splitlines()
+        lines[5] = lines[5].split(",")[0] + ",,"
+        (gaps / file.name).write_text("\n".join(lines) + "\n")
+    refused = run("cluster", gaps, "-k", 2)
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("timelike: DATA: sequence 0 (id 'anna_run_0') is missing (nan) at time step 4")
+    assert refused.stderr.endswith("fill them with --interpolate\n")
+    X = tl.load(gaps).interpolate()
+    said = answer("cluster", gaps, "-k", 2, "--interpolate")
+    assert said["clusters"] == tl.KMedoids(k=2, random_state=0).fit(X).labels_.tolist()
+    learn = ("learn", gaps, "--label", "_([a-z]+)_", "--method", "neighbors", "--interpolate")
+    answer(*learn, "--out", tmp_path / "m")
+    assert answer("evaluate", tmp_path / "m", gaps)["sequences"] == 12  # remembered
+    assert run("evaluate", tmp_path / "m", gaps, "--no-interpolate").exit_code == 1
+    again = answer("learn", "--job", tmp_path / "m" / "job.toml", "--out", tmp_path / "again")
+    assert again["sequences"] == 12
+
+
+def test_clusters_of_nothing_are_counted_apart(run, recordings):
+    said = run("cluster", recordings, "--method", "dbscan", "--set", "eps=0.0001").stdout.splitlines()[0]
+    assert said == "no cluster; 12 sequences in none"
 
 
 def test_drift_can_say_it_by_its_exit_code(run, tmp_path):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options.data import DataOptions, with_data_options
+from .options.data import DataOptions, select_channels, with_data_options
 from .options.settings import Settings, apply_settings, split_settings
 from .output import AsJson, emit, format_cell, json_fields
 
@@ -44,6 +44,7 @@ def align(
     options = split_settings(settings)
     aligner = apply_settings(resolve_metric(method), options)
     x, y = (_take(data.load(source), i, source) for source, i in zip((a, b), positions, strict=True))
+    y = select_channels(y, x.channel_names, b)
     found = aligner.align(x, y)
     if plot is not None:
         found.plot().savefig(plot)

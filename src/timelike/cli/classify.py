@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .loaded_model import ModelFolder, as_predictor, is_regressor
+from .loaded_model import ModelFolder, as_predictor, is_regressor, open_model
 from .options.data import DataOptions, Source, sequence_names, with_data_options
-from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_table, json_fields
 
 
@@ -34,11 +33,9 @@ def classify(
       timelike classify motions BasicMotions
       timelike classify logs-model 'new/*.csv' --json
     """
-    from ..models import load_model
-
-    options = ModelDataOptions.from_model(model, data)
+    loaded, options = open_model(model, data)
     known = None if reference is None else options.load_labelled(reference, "train")
-    predictor = as_predictor(load_model(model), known, None if known is None else known.labels)
+    predictor = as_predictor(loaded, known, None if known is None else known.labels)
     X = options.load(source, "test")
     predicted, names = predictor.predict(X).tolist(), sequence_names(X)
     confidence = predictor.predict_proba(X).max(axis=1).tolist() if hasattr(predictor, "predict_proba") else None

@@ -68,11 +68,22 @@ def cluster(
         "adjusted_rand": agreement,
         "model": None if out is None else str(out),
     }
-    heads = [f"{len(sizes)} clusters of {', '.join(map(str, sizes.values()))}"]
+    heads = [_describe_sizes(sizes)]
     heads += [] if agreement is None else [f"agreement with the labels (adjusted Rand index) {format_cell(agreement)}"]
     heads += [] if out is None else [f"model: {out}"]
     table = format_table(("id", "cluster"), zip(names, answers, strict=True))
     emit("cluster", fields, "\n".join([*heads, "", table]), as_json)
+
+
+def _describe_sizes(sizes: dict[int, int]) -> str:
+    """The sizes of the clusters, and how many sequences are in none.
+
+    >>> _describe_sizes({-1: 2, 0: 5, 1: 3})
+    '2 clusters of 5, 3; 2 sequences in none'
+    """
+    found = [str(size) for number, size in sizes.items() if number >= 0]
+    words = "no cluster" if not found else f"{len(found)} cluster{'s'[: len(found) > 1]} of {', '.join(found)}"
+    return words if -1 not in sizes else f"{words}; {sizes[-1]} sequence{'s'[: sizes[-1] > 1]} in none"
 
 
 def _make_model(method: Clustering, k: int | None, metric: str, seed: int) -> Any:

@@ -9,6 +9,7 @@ import typer
 
 from .errors import INTERRUPTED, in_options
 from .options.data import DataOptions, Source, require_labels, with_data_options
+from .options.job import Job
 from .output import AsJson, emit, json_fields
 
 if TYPE_CHECKING:
@@ -84,8 +85,13 @@ def compare(
         text += f"\n\nreport: {page.save(report)}"
     if out is not None:
         save_model(found.best(), out)
+        Job(data=source, seed=seed, load=data).write(
+            out
+        )  # with the options for reading data, which the model remembers
         text += f"\n\nmodel: {out}"
     ranked = found.ranked_rows()
+    if out is None and ranked:
+        text += f"\n--out FOLDER saves the best, {ranked[0].method}, fitted on everything, as a model."
     rows = [*ranked, *(row for row in found.rows if row not in ranked)]
     result = {
         "best": ranked[0].method if ranked else None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options.data import DataOptions, with_data_options
+from .options.data import DataOptions, select_channels, with_data_options
 from .output import AsJson, emit, json_fields
 
 DIFFERENT = 3
@@ -53,7 +53,8 @@ def drift(
     from .. import distributions
     from ..report import Page
 
-    samples, units = (data.load(old), data.load(new)), None if groups else False
+    known = data.load(old)
+    samples, units = (known, select_channels(data.load(new), known.channel_names, new)), None if groups else False
     result = distributions.TwoSample(n_permutations=permutations, random_state=seed).test(*samples, groups=units)
     differences = distributions.differences(*samples, groups=units, random_state=seed)
     text = f"{result}\n{differences}"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .loaded_model import ModelFolder, as_encoder
+from .loaded_model import ModelFolder, as_encoder, open_model
 from .options.data import DataOptions, Source, sequence_names, with_data_options
-from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, json_fields
 
 if TYPE_CHECKING:
@@ -37,11 +36,10 @@ def embed(
     Examples:
       timelike embed motions BasicMotions --out vectors.npz
     """
-    from ..models import load_model
-
     if out.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(f"{out}: expected a name that ends in {' or '.join(SUFFIXES)}", param_hint="'--out'")
-    encoder, X = as_encoder(load_model(model)), ModelDataOptions.from_model(model, data).load(source)
+    loaded, options = open_model(model, data)
+    encoder, X = as_encoder(loaded), options.load(source)
     vectors = encoder.encode(X)
     _write_vectors(out, vectors, X)
     result = {"file": str(out), "sequences": len(X), "features": vectors.shape[1]}

@@ -33,7 +33,11 @@ _IN_TERMINAL = {  # patterns of arguments in Python, and the options that replac
     r"\b(label|group|time)=(\d+|\.\.\.)": r"--\1 \2",
     r"\b(label|group|time)=(?= )": r"--\1",
     r"\bsplit=\"(\w+)\"": r"--split \1",
-    r"\bX has ": "DATA has ",
+    r"\bSequences\.interpolate\(\)": "--interpolate",
+    r"\bfalse_accept=([\d.]+)": r"--false-accept \1",
+    r"^horizon=": "--horizon ",
+    r"^k=": "-k ",
+    r"^(X|past)(?=:| has )": "DATA",
     r"\bhas frames of shape \(1,\)": "has 1 channel",
     r"\bhas frames of shape \((\d+),\)": r"has \1 channels",
     r"\bwas fitted on \((\d+),\)": r"was fitted on \1",
@@ -123,7 +127,7 @@ def _print_warning(
     file: TextIO | None = None,
     line: Any = None,
 ) -> None:
-    typer.secho(f"timelike: warning: {message}", fg="yellow", err=True)
+    typer.secho(f"timelike: warning: {in_options(str(message))}", fg="yellow", err=True)
 
 
 def progress() -> bool | None:

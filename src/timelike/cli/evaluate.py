@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import progress
-from .loaded_model import ModelFolder, as_metric, is_classifier, is_regressor
+from .loaded_model import ModelFolder, as_metric, is_classifier, is_regressor, open_model
 from .options.data import DataOptions, Source, with_data_options
-from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_cell, json_fields
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ def evaluate(
     groups: Annotated[
         bool, typer.Option("--groups/--no-groups", help="Whether intervals resample whole groups, such as persons.")
     ] = True,
-    horizon: Annotated[int, typer.Option(help="Steps to forecast, for a model that forecasts.")] = 1,
-    windows: Annotated[int, typer.Option(help="Forecasts of every sequence, one step apart.")] = 1,
+    horizon: Annotated[int, typer.Option(help="Steps to forecast, for a model that forecasts.", min=1)] = 1,
+    windows: Annotated[int, typer.Option(help="Forecasts of every sequence, one step apart.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
     *,
     data: DataOptions,
@@ -45,9 +44,8 @@ def evaluate(
       timelike evaluate logs-model 'logs/*.csv' --label '_([a-z]+)' --group '^([a-z]+)_'
     """
     from ..forecast import Forecaster
-    from ..models import load_model
 
-    loaded, options = load_model(model), ModelDataOptions.from_model(model, data)
+    loaded, options = open_model(model, data)
     load = options.load if isinstance(loaded, Forecaster) else options.load_labelled
     X = load(source, "test")
     units = X.groups if groups else None

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .loaded_model import ModelFolder, require_forecaster
+from .loaded_model import ModelFolder, open_model, require_forecaster
 from .options.data import DataOptions, Source, sequence_names, with_data_options
-from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_table, json_fields
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def forecast(
     source: Source,
     horizon: Annotated[int, typer.Option(help="How many steps.", min=1)],
     samples: Annotated[int, typer.Option(help="Futures to draw, from a method that draws them.", min=1)] = 1,
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.8,
+    level: Annotated[float, typer.Option(help="Of the intervals.", min=0, max=1)] = 0.8,
     calibrate: Annotated[
         str | None, typer.Option(metavar="DATA", help="Data that the model has not seen, for calibrated intervals.")
     ] = None,
@@ -48,9 +47,8 @@ def forecast(
       timelike learn BasicMotions --method ridge --out next
       timelike forecast next BasicMotions --horizon 3
     """
-    from ..models import load_model
-
-    forecaster, options = require_forecaster(load_model(model)), ModelDataOptions.from_model(model, data)
+    loaded, options = open_model(model, data)
+    forecaster = require_forecaster(loaded)
     if calibrate is not None:
         forecaster.calibrate(options.load(calibrate))
     X = options.load(source, "test")

@@ -12,7 +12,7 @@ import typer
 
 from .errors import INTERRUPTED, library_interrupts, progress
 from .options.data import DataOptions, require_labels, with_data_options
-from .options.job import JOB_FILE, Job
+from .options.job import Job
 from .options.settings import Settings, apply_settings, split_settings
 from .output import AsJson, emit, json_fields
 
@@ -101,7 +101,7 @@ def learn(
         typer.echo(f"timelike: stopped, and no model is written; the same command resumes from {checkpoint}", err=True)
         raise typer.Exit(INTERRUPTED)
     model.save(todo.out)
-    file = _write_job(todo)
+    file = todo.write(todo.out)
     result = {
         "model": str(todo.out),
         "method": todo.method,
@@ -129,12 +129,3 @@ def _make_model(job: Job, checkpoint: Path | None) -> Any:
         if value is None and (option := name.rpartition("__")[2]) in own
     }
     return model.set_params(**unset)
-
-
-def _write_job(job: Job) -> Path:
-    from ..core.files import atomic_write
-
-    assert job.out is not None
-    with atomic_write(job.out / JOB_FILE) as temporary:
-        temporary.write_text(job.to_toml(), encoding="utf-8")
-    return job.out / JOB_FILE

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .options.data import DataOptions
+from .options.remembered import ModelDataOptions
+
 ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by timelike learn or model.save.")]
+
+
+def open_model(folder: str, data: DataOptions) -> tuple[Any, ModelDataOptions]:
+    """A model, and the options for reading data that it is applied to."""
+    from ..models import load_model
+
+    if not (Path(folder) / "config.json").exists():
+        raise FileNotFoundError(f"{folder} is no model: expected a folder written by timelike learn or model.save")
+    model = load_model(folder)
+    return model, ModelDataOptions.from_model(folder, model, data)
 
 
 def as_metric(model: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options.data import DataOptions, sequence_names, with_data_options
+from .options.data import DataOptions, select_channels, sequence_names, with_data_options
 from .output import AsJson, emit, format_cell, format_table, json_fields, to_json
+from .standard_input import read_samples
 
 if TYPE_CHECKING:
     from ..sequences import Sequences
@@ -25,7 +26,11 @@ STANDARD_INPUT = "-"
 def match(
     pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A file; of several sequences the first is taken.")],
     stream: Annotated[
-        str, typer.Argument(metavar="STREAM", help="A file, or - for standard input: a line of numbers for every step.")
+        str,
+        typer.Argument(
+            metavar="STREAM",
+            help="A file, or - for standard input: a line of numbers for every step, below a header or not.",
+        ),
     ],
     k: Annotated[int, typer.Option("-k", help="How many matches at most in every stream.", min=1)] = 1,
     threshold: Annotated[
@@ -44,12 +49,14 @@ def match(
     """
     from ..align import subsequence
 
-    query = data.load(pattern)[0]
+    known = data.load(pattern)
+    known.refuse_missing("matching", pattern)
+    query = known[0]
     if stream == STANDARD_INPUT and threshold is not None:
-        _match_live(query, threshold, normalize, as_json)
+        _match_live(query, known.channel_names, threshold, normalize, as_json)
         return
     found = []
-    for name, one in _read_streams(stream, query.shape[1], data):
+    for name, one in _read_streams(stream, known, data):
         nearest = subsequence(query, one, k, normalize=normalize, max_distance=threshold)
         found += [_to_fields(name, one_match) for one_match in nearest]
     found.sort(key=lambda fields: fields["distance"])
@@ -58,12 +65,12 @@ def match(
     emit("match", {"matches": found}, text, as_json)
 
 
-def _match_live(query: Any, threshold: float, normalize: bool, as_json: bool) -> None:
+def _match_live(query: Any, channels: tuple[str, ...] | None, threshold: float, normalize: bool, as_json: bool) -> None:
     """Print every match as soon as it is certain, and those that are open when the input ends."""
     from ..align import Spring
 
     spring = Spring(query, threshold=threshold, normalize=normalize)
-    for sample in _read_samples(query.shape[1]):
+    for sample in read_samples(query.shape[1], channels):
         _print_live(spring.push(sample), as_json)
     _print_live(spring.flush(), as_json)
 
@@ -76,27 +83,19 @@ def _print_live(matches: list[Any], as_json: bool) -> None:
         sys.stdout.flush()
 
 
-def _read_streams(source: str, n_channels: int, data: DataOptions) -> Iterator[tuple[str, Any]]:
+def _read_streams(source: str, pattern: Sequences, data: DataOptions) -> Iterator[tuple[str, Any]]:
     if source == STANDARD_INPUT:
-        yield source, list(_read_samples(n_channels))
+        steps = list(read_samples(pattern.frame[0], pattern.channel_names))
+        if not steps:
+            raise ValueError("standard input is empty: expected a line of numbers for every step")
+        yield source, steps
         return
-    X: Sequences = data.load(source)
+    X = select_channels(data.load(source), pattern.channel_names, source)
+    X.refuse_missing("matching", source)
+    if X.frame != pattern.frame:
+        described = [", ".join(one.channel_names or ()) or f"{one.frame} without names" for one in (pattern, X)]
+        raise ValueError(f"PATTERN has {described[0]} and {source} {described[1]}: choose the same with --values")
     yield from zip(sequence_names(X), X, strict=True)
-
-
-def _read_samples(n_channels: int) -> Iterator[list[float]]:
-    """The steps on standard input: numbers with commas or spaces between them; empty lines are left out."""
-    for number, line in enumerate(iter(sys.stdin.readline, ""), start=1):
-        words = line.replace(",", " ").split()
-        if not words:
-            continue
-        try:
-            sample = [float(word) for word in words]
-        except ValueError:
-            sample = []
-        if len(sample) != n_channels:
-            raise ValueError(f"line {number} of standard input is {line.strip()!r:.60}: expected {n_channels} numbers")
-        yield sample
 
 
 def _to_fields(stream: str, one: Any) -> dict[str, Any]:

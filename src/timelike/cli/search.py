@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from .errors import progress
-from .loaded_model import ModelFolder, as_metric
+from .loaded_model import ModelFolder, as_metric, open_model
 from .options.data import DataOptions, Source, sequence_names, with_data_options
-from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_table, json_fields
 
 
@@ -34,10 +33,8 @@ def search(
     Examples:
       timelike search motions BasicMotions query.npz -k 3
     """
-    from ..models import load_model
-
-    metric, options = as_metric(load_model(model)), ModelDataOptions.from_model(model, data)
-    X, queries = options.load(source), options.load(query)
+    loaded, options = open_model(model, data)
+    metric, X, queries = as_metric(loaded), options.load(source), options.load(query)
     found = metric.neighbors(X, queries, min(k, len(X)), exclude_self=False, progress=progress())
     names, query_names = sequence_names(X), sequence_names(queries)
     labels = None if X.labels is None else X.labels[found.ids].tolist()

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .loaded_model import ModelFolder, as_metric
+from .loaded_model import ModelFolder, as_metric, open_model
 from .options.data import DataOptions, with_data_options
-from .options.remembered import ModelDataOptions
 from .output import AsJson, emit, format_cell, json_fields
 
 
@@ -25,7 +24,9 @@ def verify(
     calibrate: Annotated[
         str | None, typer.Option(metavar="DATA", help="Labelled data that set the threshold of a model without one.")
     ] = None,
-    false_accept: Annotated[float, typer.Option(help="The rate of false accepts to calibrate for.")] = 0.01,
+    false_accept: Annotated[
+        float, typer.Option(help="The rate of false accepts to calibrate for.", min=0, max=1)
+    ] = 0.01,
     *,
     data: DataOptions,
     as_json: AsJson = False,
@@ -35,10 +36,9 @@ def verify(
     Examples:
       timelike verify motions query.npz other.npz --calibrate BasicMotions --false-accept 0.1
     """
-    from ..models import load_model
     from ..verify import Verifier
 
-    loaded, options = load_model(model), ModelDataOptions.from_model(model, data)
+    loaded, options = open_model(model, data)
     if calibrate is not None:
         known = options.load_labelled(calibrate, "train")
         loaded = Verifier(as_metric(loaded)).calibrate(known, known.labels, false_accept=false_accept)

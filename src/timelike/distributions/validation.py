@@ -12,7 +12,7 @@ from ..core.validation.arrays import read_only_view, validate_array
 from ..sequences import Sequences, as_sequences
 
 Domain = Literal["vectors", "sequences"]
-"""What a kernel compares. An array of two axes (item, feature) is vectors to the one and (item, time) to the other."""
+"""The samples of a kernel. An array of two axes is (item, feature) for "vectors", (item, time) for "sequences"."""
 
 Sample = NDArray[Any] | Sequences
 """A validated sample: vectors (item, feature) without infinities, in their original dtype, or sequences."""

@@ -22,7 +22,7 @@ from ..core.random import check_seed
 from ..sequences.sampling import RandomState
 
 Role = Literal["model", "training", "free"]
-"""What depends on an option.
+"""The part of a model that an option determines, and so when it may change.
 
 - "model": what was learned. It may not change between `fit` and `save`, nor while a training pauses.
 - "training": what is learned from, and how. It may not change while a training pauses; afterwards it is history.
@@ -51,9 +51,9 @@ class Option(Generic[T]):
     ) -> None:
         self.check, self.role, self.to_text, self.optional = check, role, to_text, optional
         self.absent_value: tuple[T] | None = None
-        """What it is in an estimator whose constructor does not take it, see `with_default`."""
+        """The value in an estimator whose constructor does not take the option, see `with_default`."""
         self.from_word = from_word
-        """What a word, or None, stands for, where these have options: `metric="dtw"` has `metric__window`."""
+        """Gives the object that a word, or None, stands for: `metric="dtw"` has the option `metric__window`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -46,6 +46,10 @@ _Label = Annotated[
 _Group = Annotated[str | None, typer.Option(help="The group, such as the person: like --label.")]
 _Time = Annotated[str | None, typer.Option(help="The time column, by name or position.")]
 _Values = Annotated[str | None, typer.Option(help="The columns that are channels, separated by commas.")]
+_Interpolate = Annotated[
+    bool | None,
+    typer.Option("--interpolate/--no-interpolate", help="Fill missing values, linearly in time.", show_default=False),
+]
 _OnError = Annotated[OnError, typer.Option(help="Whether files that cannot be read are left out.")]
 _Split = Annotated[Split | None, typer.Option(help="The part to use of data with an official split.")]
 
@@ -58,6 +62,7 @@ class DataOptions:
     group: _Group = None
     time: _Time = None
     values: _Values = None
+    interpolate: _Interpolate = None
     on_error: _OnError = OnError.RAISE
     split: _Split = None
 
@@ -85,14 +90,16 @@ class DataOptions:
             "on_error": self.on_error.value,
         }
         loaded = load(source, **options)
-        if isinstance(loaded, Sequences):
-            return {"all" if only is None else only.value: loaded}
-        return {"train": loaded[0], "test": loaded[1]}
+        parts = (loaded,) if isinstance(loaded, Sequences) else loaded
+        names = ("train", "test") if len(parts) == 2 else ("all" if only is None else only.value,)
+        filled = [part.interpolate() if self.interpolate and part.has_missing else part for part in parts]
+        return dict(zip(names, filled, strict=True))
 
     def to_dict(self) -> dict[str, str]:
         """The options that differ from their defaults."""
         defaults = {one.name: one.default for one in fields(self)}
-        return {name: str(value) for name, value in asdict(self).items() if value != defaults[name]}
+        return {name: str(value).lower() if isinstance(value, bool) else str(value)
+                for name, value in asdict(self).items() if value != defaults[name]}  # fmt: skip
 
     @classmethod
     def from_dict(cls, options: dict[str, str]) -> DataOptions:
@@ -102,7 +109,11 @@ class DataOptions:
             raise ValueError(
                 f"{min(unknown)!r} is no option of loading: expected {', '.join(one.name for one in fields(cls))}"
             )
-        kinds: dict[str, Callable[[str], Any]] = {"on_error": OnError, "split": Split}
+        kinds: dict[str, Callable[[str], Any]] = {
+            "on_error": OnError,
+            "split": Split,
+            "interpolate": lambda value: value == "true",
+        }
         return cls(**{name: kinds.get(name, str)(value) for name, value in options.items()})
 
 
@@ -151,6 +162,16 @@ def _announce_folder_labels(X: Sequences) -> None:
         classes = sorted(map(str, set(X.labels.tolist())))  # type: ignore[union-attr]
         more = ", …" if len(classes) > _MAX_LISTED else ""
         typer.echo(f"timelike: {FOLDER_NOTE}: {', '.join(classes[:_MAX_LISTED])}{more}", err=True)
+
+
+def select_channels(X: Sequences, names: Sequence[str] | None, source: str) -> Sequences:
+    """The channels with these names, in their order, if X has them all; columns of files may stand in any order."""
+    if names is None or X.channel_names is None or not set(names) <= set(X.channel_names):
+        return X
+    others = [name for name in X.channel_names if name not in names]
+    if others:
+        typer.echo(f"timelike: {source}: these columns are not used: {', '.join(others[:_MAX_LISTED])}", err=True)
+    return X if tuple(names) == X.channel_names else X.channels(names)
 
 
 def sequence_names(X: Sequences) -> list[str]:

@@ -61,6 +61,14 @@ class Job:
             lines += ["", f"[{table}]", *_to_lines(values)] if values else []
         return "\n".join(lines) + "\n"
 
+    def write(self, model: Path) -> Path:
+        """Write the file into the folder of the model."""
+        from ...core.files import atomic_write
+
+        with atomic_write(model / JOB_FILE) as temporary:
+            temporary.write_text(self.to_toml(), encoding="utf-8")
+        return model / JOB_FILE
+
 
 def _to_lines(values: dict[str, Any]) -> list[str]:
     """Lines of TOML, whose strings and numbers are those of JSON."""

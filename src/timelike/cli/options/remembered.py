@@ -5,17 +5,17 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .data import DataOptions, Part, require_labels
+from .data import DataOptions, Part, require_labels, select_channels
 from .job import JOB_FILE, Job
 
 if TYPE_CHECKING:
     from ...sequences import Sequences
 
-_REMEMBERED = ("label", "group", "time", "values")
+_REMEMBERED = ("label", "group", "time", "values", "interpolate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,44 +25,43 @@ class ModelDataOptions:
     given: DataOptions
     remembered: dict[str, str]
     """Options that were not given."""
+    channels: tuple[str, ...] | None
+    """The names of the channels that the model knows."""
 
     @classmethod
-    def from_model(cls, folder: str, given: DataOptions) -> ModelDataOptions:
-        """The options of a model's folder; one that was saved in Python remembers none."""
+    def from_model(cls, folder: str, model: Any, given: DataOptions) -> ModelDataOptions:
+        """The options of a model and its folder; one that was saved in Python remembers only its channels."""
         job = Path(folder) / JOB_FILE
         known = Job.read(job).load.to_dict() if job.is_file() else {}
         options = {name: known[name] for name in _REMEMBERED if name in known and getattr(given, name) is None}
-        return cls(given=given, remembered=options)
+        return cls(given=given, remembered=options, channels=getattr(model, "channel_names_", None))
 
     def load(self, source: str, part: Part = "all") -> Sequences:
         """The sequences of a source, which need no labels: where these are not found, without them."""
         try:
-            return self._all.load(source, part)
+            X = self._merge(self.remembered).load(source, part)
         except ValueError:
             if not self.remembered:
                 raise
-            return self._load_without_labels(source, part)
+            X = self._load_without_labels(source, part)
+        return select_channels(X, self.channels, source)
 
     def load_labelled(self, source: str, part: Part = "all") -> Sequences:
         """The sequences of a source with labels; says on standard error if the option for them was remembered."""
         try:
-            X = self._all.load(source, part)
+            X = self._merge(self.remembered).load(source, part)
         except ValueError as error:
             raise self._explain(error) from None
         require_labels(X, source)
         if "label" in self.remembered:
             typer.echo(f"timelike: {self._describe('label')}, as in learning", err=True)
-        return X
-
-    @property
-    def _all(self) -> DataOptions:
-        return self._merge(self.remembered)
+        return select_channels(X, self.channels, source)
 
     def _merge(self, remembered: dict[str, str]) -> DataOptions:
         return DataOptions.from_dict(remembered | self.given.to_dict())
 
     def _load_without_labels(self, source: str, part: Part) -> Sequences:
-        columns = {name: value for name, value in self.remembered.items() if name in ("time", "values")}
+        columns = {name: value for name, value in self.remembered.items() if name not in ("label", "group")}
         try:
             return self._merge(columns).load(source, part)
         except ValueError as error:
