@@ -20,6 +20,7 @@ from .windows import futures_after, known_futures_after, thin_evenly, windows_at
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_SIZE = 4.8, 3.0  # inches, so that the whole figure fits a phone, and two a screen
 _N_SAMPLES = 100  # futures of a probabilistic model: enough for an interval at the 80 % level
 
 
@@ -38,11 +39,14 @@ class ForecastExamples:
 
     def plot(self, item: int = 0) -> Figure:
         """Draw the forecast of one example over the truth, in the channel that changes most."""
-        return self.forecast.plot(item, channel=self.channels[item], level=self.level, truth=self.truth[item])
+        figure = self.forecast.plot(item, channel=self.channels[item], level=self.level, truth=self.truth[item])
+        if len(self.forecast.past.frame) == 1:  # not the strip of frames of a video
+            figure.set_size_inches(*_SIZE)
+        return figure
 
     def _repr_html_(self) -> str:
         figures = [html.figure_html(self.plot(item), self._describe(item)) for item in range(len(self.names))]
-        return html.join_html(*figures)
+        return f'<div class="cases">{html.join_html(*figures)}</div>'
 
     def _describe(self, item: int) -> str:
         """The caption: what is drawn, and the error of the example."""
