@@ -102,6 +102,8 @@ def forecast_examples(
         random_state=random_state,
     )
     truth = futures_after(model.cells_.target_frames(sequences), windows, horizon)
-    spread = np.nanstd(truth.reshape(*truth.shape[:3], -1), axis=1).mean(axis=2)  # (item, channel)
+    cells = truth.reshape(*truth.shape[:3], -1)
+    changes = np.nan_to_num(np.fmax.reduce(cells, axis=1) - np.fmin.reduce(cells, axis=1))  # masked cells are NaN
+    spread = changes.mean(axis=2)  # (item, channel)
     names = tuple(f"sequence {i}" if sequences.ids is None else str(sequences.ids[i]) for i in items.tolist())
-    return ForecastExamples(forecast, truth, names, tuple(np.nan_to_num(spread).argmax(axis=1).tolist()), level)
+    return ForecastExamples(forecast, truth, names, tuple(spread.argmax(axis=1).tolist()), level)
