@@ -20,6 +20,7 @@ from .windows import futures_after, known_futures_after, thin_evenly, windows_at
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_SIZE = 4.8, 3.0  # inches, so that the whole figure fits a phone, and two a screen
 _N_SAMPLES = 100  # futures of a probabilistic model: enough for an interval at the 80 % level
 
 
@@ -38,11 +39,14 @@ class ForecastExamples:
 
     def plot(self, item: int = 0) -> Figure:
         """Draw the forecast of one example over the truth, in the channel that changes most."""
-        return self.forecast.plot(item, channel=self.channels[item], level=self.level, truth=self.truth[item])
+        figure = self.forecast.plot(item, channel=self.channels[item], level=self.level, truth=self.truth[item])
+        if len(self.forecast.past.frame) == 1:  # not the strip of frames of a video
+            figure.set_size_inches(*_SIZE)
+        return figure
 
     def _repr_html_(self) -> str:
         figures = [html.figure_html(self.plot(item), self._describe(item)) for item in range(len(self.names))]
-        return html.join_html(*figures)
+        return f'<div class="cases">{html.join_html(*figures)}</div>'
 
     def _describe(self, item: int) -> str:
         """The caption: what is drawn, and the error of the example."""
@@ -98,6 +102,8 @@ def forecast_examples(
         random_state=random_state,
     )
     truth = futures_after(model.cells_.target_frames(sequences), windows, horizon)
-    spread = np.nanstd(truth.reshape(*truth.shape[:3], -1), axis=1).mean(axis=2)  # (item, channel)
+    cells = truth.reshape(*truth.shape[:3], -1)
+    changes = np.nan_to_num(np.fmax.reduce(cells, axis=1) - np.fmin.reduce(cells, axis=1))  # masked cells are NaN
+    spread = changes.mean(axis=2)  # (item, channel)
     names = tuple(f"sequence {i}" if sequences.ids is None else str(sequences.ids[i]) for i in items.tolist())
-    return ForecastExamples(forecast, truth, names, tuple(np.nan_to_num(spread).argmax(axis=1).tolist()), level)
+    return ForecastExamples(forecast, truth, names, tuple(spread.argmax(axis=1).tolist()), level)

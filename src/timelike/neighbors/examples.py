@@ -37,7 +37,7 @@ class NeighborExample:
     """The predicted class: that of the neighbour unless answers were given."""
     distance: float
     alignment: Alignment | None
-    """None for sequences of more than 2000 steps."""
+    """None for sequences of more than 2000 steps, or with too many missing values."""
     sides: tuple[Sequences, Sequences]
     channel: int
 
@@ -60,7 +60,7 @@ class NeighborExample:
     def plot(self, *, dark: bool = False) -> Figure:
         """Draw the two signals joined where they match."""
         if self.alignment is None:
-            raise ValueError(f"{self.query} and {self.neighbor} are too long to be lined up for a picture")
+            raise ValueError(f"{self.query} and {self.neighbor} are too long, or lack too much, to be lined up")
         clocks, time = overlay.pair_times(*self.sides)
         names = f"query {shorten_name(self.query)}", f"nearest {shorten_name(self.neighbor)}"
         labels = SignalLabels(names, clocks, time, shorten_name(channel_name(self.sides[0], self.channel)))
@@ -174,7 +174,9 @@ def neighbor_examples(
     else:
         given = None
     if aligner is None:
-        aligner = metric if isinstance(metric, Aligner) else DTW(window=0.2)
+        some_missing = queries.has_missing or collection.has_missing
+        default = DTW(window=0.2, missing="ignore") if some_missing else DTW(window=0.2)
+        aligner = metric if isinstance(metric, Aligner) else default
     deviations = _channel_deviations(queries)
 
     def make(item: int) -> NeighborExample:
@@ -235,8 +237,12 @@ def _spread_over_classes(order: NDArray[np.int64], labels: NDArray[Any], n: int)
 
 
 def _channel_deviations(sequences: Sequences) -> NDArray[np.float64]:
+    """The standard deviation of every channel; 0 where it has no values."""
     values = sequences.values.reshape(len(sequences.values), -1).astype(np.float64)
-    return np.asarray(np.nanstd(values, axis=0)) if len(values) else np.ones(1)
+    is_present = ~np.isnan(values)
+    count = np.maximum(1, is_present.sum(axis=0))
+    mean = np.where(is_present, values, 0.0).sum(axis=0) / count
+    return np.asarray(np.sqrt(np.where(is_present, (values - mean) ** 2, 0.0).sum(axis=0) / count))
 
 
 def _make_example(
@@ -250,7 +256,7 @@ def _make_example(
     deviations: NDArray[np.float64],
 ) -> NeighborExample:
     sides = queries[[item]], collection[[neighbor]]
-    own = np.nanstd(sides[0].values.reshape(len(sides[0].values), -1).astype(np.float64), axis=0)
+    own = _channel_deviations(sides[0])
     relative = np.divide(own, deviations, out=np.zeros_like(own), where=deviations > 0)
     short = max(int(side.lengths[0]) for side in sides) <= _MAX_STEPS
     return NeighborExample(
@@ -262,7 +268,7 @@ def _make_example(
         distance=distance,
         alignment=_align(aligner, *sides) if short else None,
         sides=sides,
-        channel=int(np.nan_to_num(relative).argmax()),  # the one that moves most, for what it usually does
+        channel=int(relative.argmax()),  # the one that moves most, for what it usually does
     )
 
 
@@ -270,8 +276,11 @@ def _name(sequences: Sequences, item: int) -> str:
     return f"sequence {item}" if sequences.ids is None else str(sequences.ids[item])
 
 
-def _align(aligner: Aligner, x: Sequences, y: Sequences) -> Alignment:
-    """The alignment; values that are missing, where the aligner cannot do without them, are interpolated for it."""
-    if (x.has_missing or y.has_missing) and not aligner._takes_missing():
-        x, y = x.interpolate(), y.interpolate()
-    return aligner.align(x, y)
+def _align(aligner: Aligner, x: Sequences, y: Sequences) -> Alignment | None:
+    """The alignment; None where so many values are missing that there is none."""
+    try:
+        return aligner.align(x, y)
+    except ValueError:
+        if not (x.has_missing or y.has_missing):
+            raise
+        return None

@@ -36,7 +36,7 @@ table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: a
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem }
 th, td { padding: .35rem 1.1rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 thead th { color: var(--soft); font-weight: 600; font-size: .9rem; vertical-align: bottom }
-tbody th { font-weight: 500; white-space: nowrap }
+tbody th { font-weight: 500; white-space: nowrap } tbody th + td { overflow-wrap: anywhere }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 thead .number { white-space: normal }
 figure { margin: 1.2rem 0 }
