@@ -87,3 +87,11 @@ def test_what_cannot_be_mapped_is_refused(X, encoder):
         embedding_map(encoder, X[:0])
     with pytest.raises(ValueError, match=r"answers has shape \(2,\) for 36 sequences"):
         embedding_map(encoder, X, answers=["a", "b"])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_distances_that_are_not_finite_are_refused(X, value):
+    distances = np.ones((len(X), len(X)))
+    distances[2, 5] = value
+    with pytest.raises(ValueError, match=rf"distances\[2, 5\] is {value}: expected finite"):
+        embedding_map(tl.Euclidean(), X, distances=distances)

@@ -34,6 +34,13 @@ def test_a_light_figure_has_the_ink_of_the_page_and_no_background():
     assert style.COLORS[0].lower() in colors(drawing)
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_control_characters_of_a_label_are_replaced():
+    drawing = figure_svg(line_figure("a\x1b[31m\x00\ufffeb"))
+    texts = [text.text for text in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]
+    assert "a\ufffd[31m\ufffd\ufffdb" in texts
+
+
 def test_a_dark_figure_keeps_its_background():
     drawing = figure_svg(line_figure(dark=True))
     assert "currentColor" not in drawing

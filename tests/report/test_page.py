@@ -50,6 +50,7 @@ def test_the_page_forbids_requests_and_all_scripts_but_its_own():
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
     assert rules["img-src"] == "data:"
+    assert rules["base-uri"] == rules["form-action"] == "'none'"
     (script,) = [text for kind, text in Document(html).raw if kind == "script"]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"'sha256-{digest}'" in rules["script-src"]

@@ -142,6 +142,12 @@ def embedding_map(
         distances = validate_array(known, "distances").astype(np.float64)
         if distances.shape != (len(sequences), len(sequences)):
             raise ValueError(f"distances has shape {distances.shape} for {len(sequences)} sequences: expected a square")
+        bad = np.argwhere(~np.isfinite(distances))
+        if len(bad):
+            i, j = bad[0].tolist()
+            raise ValueError(
+                f"distances[{i}, {j}] is {distances[i, j]}: expected finite distances, to place them in a map"
+            )
         distances = (distances + distances.T) / 2  # a learned metric need not be symmetric
         places, shares = _classical_scaling(distances)
     nearest = _nearest_positions(distances)

@@ -15,6 +15,7 @@ _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # control characters of a label
 _INK = "#000000"  # what matplotlib draws text and axes with on a light page
 _MIN_SCALE = 0.72  # below which text would be too small: the drawing scrolls sideways instead
 _PLACES = frozenset({"d", "x", "y", "width", "height", "points", "transform"})
@@ -40,7 +41,7 @@ def figure_svg(figure: Figure) -> str:
     # text as text: smaller, can be selected, and read aloud; a fixed salt: names do not change from run to run
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "timelike"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=follows_page)
-    root = ElementTree.fromstring(buffer.getvalue())
+    root = ElementTree.fromstring(_NOT_XML.sub("\ufffd", buffer.getvalue()))
     _remove_foreign_parts(root)
     _rename_references(root)
     for element in root.iter():

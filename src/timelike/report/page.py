@@ -13,6 +13,7 @@ from ..core.files import make_folder, write_lines
 from ..plotting.html import join_html, section
 from ..plotting.interactive_map import SCRIPT as MAP_SCRIPT
 
+_NO_ADDRESSES = "base-uri 'none'; form-action 'none'"  # `default-src` does not include these two
 _MIN_LISTED = 4  # sections from which a page has a table of contents
 
 _STYLE = """
@@ -134,4 +135,4 @@ def _content_policy() -> str:
     """No request, and no script but ours, even if something in the data were taken for markup."""
     hashes = (base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (_SCROLL_SCRIPT, MAP_SCRIPT))
     scripts = " ".join(f"'sha256-{one}'" for one in hashes)
-    return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {scripts}"
+    return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {scripts}; {_NO_ADDRESSES}"
