@@ -278,6 +278,7 @@ CODES = np.array([0, 1, 0, 1, 1, 1, 0, 0])
 MEMBERS = {"truth": LABELS, "answer": ANSWER}
 RANKED = {"distances": _distances(), "query_labels": LABELS}
 NUMBERS = {"truth": _vectors(), "forecast": _vectors(shift=0.5)}
+PREDICTED = {"truth": _vectors()[:, 0], "answer": _vectors()[:, 1]}
 DRAWN = {"truth": _vectors(), "samples": _rng().standard_normal((5, 8, 3))}
 JUDGED = {"truth": CODES % 2, "probabilities": _probabilities()}
 PAIRED = {"distances": _vectors()[:, 0], "same": SAME}
@@ -363,6 +364,13 @@ SCORE_CALLS = {
         {"truth": _frames(), "forecast": _frames() ** 2},
         True,
     ),
+    "accuracy_by_group": {"truth": LABELS, "answer": ANSWER, "groups": CODES},
+    "r2": PREDICTED,
+    "regression_scores": (_seeded(score.regression_scores, n_resamples=20), PREDICTED),
+    "retrieval_scores": (
+        _seeded(score.retrieval_scores, n_resamples=20),
+        {"distances": _distances(), "labels": LABELS},
+    ),
     "mase": {**NUMBERS, "training": _vectors()[:, ::-1].copy()},
     "mcnemar_test": {"first": SAME, "second": SAME[::-1].copy()},
     "open_set_curve": {"known": _vectors()[:, 0], "correct": SAME, "unknown": _vectors()[:, 1]},
@@ -434,6 +442,18 @@ FUNCTIONS = {
     "evaluate.compare": Call(
         lambda X, y: tl.compare(X, y, methods={"1-NN": tl.Neighbors()}, cv=2, random_state=0).rows[0].scores,
         {"X": _equal(), "y": LABELS},
+    ),
+    "encode.embedding_map": Call(lambda X: tl.encode.embedding_map(tl.DTW(), X).views, {"X": _equal()}),
+    "forecast.forecast_examples": Call(
+        lambda X: tl.forecast.forecast_examples(tl.forecast.Persistence().fit(_equal()), X, 2).truth, {"X": _equal()}
+    ),
+    "neighbors.neighbor_examples": Call(
+        lambda X: [example.distance for example in tl.neighbors.neighbor_examples(tl.DTW(), X).unlabelled],
+        {"X": _ragged()},
+    ),
+    "report.write": Call(
+        lambda data: tl.report.write(tl.Neighbors("euclidean").fit(_equal(), LABELS), data).to_html(),
+        {"data": _equal()},
     ),
     "cluster.elbow": Call(lambda X: tl.cluster.elbow(tl.KMeans(random_state=0), X, (1, 2)), {"X": _ragged()}),
     "evaluate.few_shot": Call(

@@ -266,6 +266,7 @@ def test_no_public_function_is_left_out():
         "distributions.plot_landscapes", "distributions.plot_particle_images",
         "distributions.plot_particles", "distributions.plot_profiles", "forecast.latent_interpolation",
         "forecast.swap_grid", "metric.losses.adapt_loss", "models.fingerprint", "models.save_model",
+        "models.summarize_model",
     }  # fmt: skip
     public = {name for name, found in public_names() if inspect.isfunction(found) and _takes_arrays(found)}
     assert public - set(FUNCTIONS) == others

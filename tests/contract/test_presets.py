@@ -24,7 +24,7 @@ _SRVP = {
     "4.2": {"motion": "residual"},
     "authors": {"filters": 64, "variant": "srvp"},
     "ours": {**_OFF, "shortcut": False, "weight_decay": 0.0, "delays": False, "reencode": False},
-    "ours too": {"autoencoding_weight": 0.0, "invariance_weight": 0.0},
+    "ours too": {"autoencoding_weight": 0.0, "invariance_weight": 0.0, "gradient_clip": math.inf},
 }
 _SRVP_DIGITS = {
     "B.2": {"conditioning": 5, "chunk": 15},

@@ -1,6 +1,9 @@
 """Figures in a page: the ink of the page, names of their own, text that stays what it was, and nothing foreign."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -63,6 +66,24 @@ def test_names_are_unique_in_a_page_and_all_references_lead_somewhere():
         used = re.findall(r'(?:url\(#|href="#)([^")]+)', drawing)
         assert used
         assert set(used) == set(own)
+
+
+def clipped_figure():
+    """One whose clip paths are no rectangles: matplotlib names these by their addresses in memory."""
+    figure = Figure(figsize=(4, 3))
+    axes = figure.add_subplot(projection="polar")
+    axes.plot([0, 1, 2], [0, 1, 3])
+    return figure
+
+
+def test_equal_drawings_are_equal_text():
+    first, others = clipped_figure(), [clipped_figure() for _ in range(3)]
+    assert "<clipPath" in figure_svg(first)
+    assert {figure_svg(other) for other in others} == {figure_svg(first)}
+    program = "from plotting.test_svg import *; print(figure_svg(line_figure()) == figure_svg(line_figure()))"
+    folder = Path(__file__).parents[1]
+    found = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"  # also the very first of a process
 
 
 def test_nothing_of_a_drawing_reaches_the_page():

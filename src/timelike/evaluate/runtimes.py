@@ -56,7 +56,7 @@ def estimate_seconds(model: Any, size: FoldSize) -> float:
     n, total = size.n_train, (size.n_train + size.n_test) * size.n_steps
     convolutions = 1e-6 * total * (1 + size.n_channels / 4)
     guesses = {
-        "Euclidean": 0.01 + 1e-9 * size.n_train * size.n_test * size.n_steps * size.n_channels,
+        "Euclidean": 0.01 + 1e-10 * size.n_train * size.n_test * size.n_steps * size.n_channels,
         "StatisticsEncoder": 0.4 + 1e-3 * n + 5e-7 * total * size.n_channels,
         "Rocket": 0.05 + 2e-3 * n + convolutions,
         "Discriminant": 0.05 + 2e-3 * n + 2e-6 * n**2 + convolutions,

@@ -42,6 +42,7 @@ def figure_svg(figure: Figure) -> str:
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "timelike"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=follows_page)
     root = ElementTree.fromstring(_NOT_XML.sub("\ufffd", buffer.getvalue()))
+    ElementTree.register_namespace("", _SVG)
     _remove_foreign_parts(root)
     _rename_references(root)
     for element in root.iter():
@@ -58,7 +59,6 @@ def figure_svg(figure: Figure) -> str:
         f"width:100%;height:auto;max-width:{width:g}pt;min-width:{_MIN_SCALE * width:.0f}pt;"
         "stroke-linejoin:round;stroke-linecap:butt",
     )
-    ElementTree.register_namespace("", _SVG)
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -80,16 +80,24 @@ def _rename_references(root: ElementTree.Element) -> None:
         if link is not None:
             element.set("href", link)
             used.add(link.removeprefix("#"))
+    # numbers first: matplotlib names clip paths by addresses in memory, which would differ in an equal drawing
+    owners = [element for element in root.iter() if "id" in element.attrib]
+    places = {element.attrib["id"]: f"n{i}" for i, element in enumerate(owners) if element.attrib["id"] in used}
+    _replace_names(root, places)
     digest = hashlib.sha256(ElementTree.tostring(root)).hexdigest()[:8]
+    _replace_names(root, {name: f"{name}-{digest}" for name in places.values()})
+
+
+def _replace_names(root: ElementTree.Element, names: dict[str, str]) -> None:
     for element in root.iter():
-        own = element.attrib.pop("id", None)
-        if own in used:
-            element.set("id", f"{own}-{digest}")
-        for name, value in element.attrib.items():
-            if name == "href" and value.startswith("#"):
-                element.set(name, f"{value}-{digest}")
+        own = names.get(element.attrib.pop("id", ""))
+        if own is not None:
+            element.set("id", own)
+        for attribute, value in element.attrib.items():
+            if attribute == "href" and value.startswith("#"):
+                element.set(attribute, f"#{names.get(value[1:], value[1:])}")
             elif "url(#" in value:
-                element.set(name, _REFERENCE.sub(rf"url(#\1-{digest})", value))
+                element.set(attribute, _REFERENCE.sub(lambda found: f"url(#{names.get(found[1], found[1])})", value))
 
 
 def _shorten(element: ElementTree.Element, *, follows_page: bool) -> None:

@@ -114,26 +114,26 @@ class _Subject:
     @property
     def has_pairs(self) -> bool:
         """Whether there are several sequences of one class."""
-        labels = self.compared.labels
+        labels = self.sample.labels
         return (
             self.classes is not None and labels is not None and bool(np.unique(labels, return_counts=True)[1].max() > 1)
         )
 
     @cached_property
-    def compared(self) -> Sequences:
-        """As many sequences as can be compared, each with each."""
+    def sample(self) -> Sequences:
+        """As many sequences as can be compared, each with each; every class has its share."""
         is_fast = isinstance(find_metric(self.model), Encoder)
         return stratified_sample(self.X, _MAX_POINTS if is_fast else _MAX_COMPARED)
 
     @cached_property
     def distances(self) -> NDArray[Any]:
-        """Those of the sequences that are compared."""
-        return self.metric.pairwise(self.compared)
+        """Those of the sample."""
+        return self.metric.pairwise(self.sample)
 
     @cached_property
     def answers(self) -> NDArray[Any] | None:
-        """The classes that a classifier gives to the sequences that are compared."""
-        return self.model.predict(self.compared) if is_classifier(self.model) else None
+        """The classes that a classifier gives to the sample."""
+        return self.model.predict(self.sample) if is_classifier(self.model) else None
 
     def omit(self, what: str, why: str) -> None:
         """Say that something is not on the page."""
@@ -263,7 +263,7 @@ def _score_retrieval(subject: _Subject) -> Iterator[Any]:
     if not subject.has_pairs:
         subject.omit("Retrieval and verification", "they need labels that are classes of several sequences.")
         return
-    X = subject.compared
+    X = subject.sample
     yield from _describe_sample(X, subject.X, "Compared with each other are")
     yield sections.paragraph(
         "Every sequence searches for others of its class: how often the nearest one is, and how early all of them come."
@@ -273,7 +273,7 @@ def _score_retrieval(subject: _Subject) -> Iterator[Any]:
 
 
 def _show_verification(subject: _Subject) -> Iterator[Any]:
-    X = stratified_sample(subject.compared, _MAX_VERIFIED)
+    X = stratified_sample(subject.sample, _MAX_VERIFIED)
     if not subject.has_pairs or X.labels is None or len(np.unique(X.labels)) < 2:
         return
     yield sections.paragraph(
@@ -286,7 +286,7 @@ def _show_verification(subject: _Subject) -> Iterator[Any]:
 
 
 def _show_map(subject: _Subject) -> Iterator[Any]:
-    X = subject.compared
+    X = subject.sample
     yield from _describe_sample(X, subject.X, "On the map are")
     yield embedding_map(
         subject.metric, X, answers=subject.answers, distances=subject.distances, tsne=len(X) <= _MAX_TSNE
@@ -294,7 +294,7 @@ def _show_map(subject: _Subject) -> Iterator[Any]:
 
 
 def _show_neighbors(subject: _Subject) -> Iterator[Any]:
-    X, model, gallery = subject.compared, subject.model, None
+    X, model, gallery = subject.sample, subject.model, None
     if isinstance(model, Neighbors):
         gallery = model.sequences_.replace(labels=model.classes_[model.codes_])
     elif len(X) < 2:

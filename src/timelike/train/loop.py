@@ -28,7 +28,7 @@ from .budget import Budget
 from .callbacks import Callback, DurationNotice, ProgressBar
 from .checkpoints import Checkpoints
 from .exceptions import DivergenceError, NotFiniteError
-from .gradient_clipping import GradientClip, check_gradient_clip, max_gradient_norm
+from .gradient_clip import GradientClip, check_gradient_clip, max_gradient_norm
 from .history import LOOP_TRACKS, History
 from .objective import MIN_CHECKED_STEPS, Objective
 from .optimizer_step import OptimizerStep, divergence_error, format_ids, named_optimizers, optimizer_options

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from ..core.parameters import check_choice, check_float, check_folder, check_int
 from ..models.options import Option
-from .gradient_clipping import GradientClip, check_gradient_clip
+from .gradient_clip import GradientClip, check_gradient_clip
 from .schedules import Schedule, ScheduleName, check_schedule
 
 Accelerator = Literal["cpu", "auto", "gpu", "cuda", "mps"]

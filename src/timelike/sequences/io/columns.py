@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .column_spec import MAX_LISTED, ColumnSpec, Role, find_column
-from .formats import csv_parquet, raw_columns
+from .formats import raw_columns
 from .formats.raw_columns import Cells, RawColumns
 from .time_column import find_times, find_times_by_id, refuse_restart
 
@@ -207,6 +207,8 @@ def _parse_long(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
         sheet = replace(
             sheet, columns={name: cells for name, cells in sheet.columns.items() if name in column_names}, block=None
         )
+    from .formats import csv_parquet  # a format is imported when such a file is read
+
     data, notes = csv_parquet.sequences_from_columns(_as_text(sheet), clock, **roles)
     metadata = {role: None if entries is None else entries.tolist() for role, entries in
              (("label", data.labels), ("group", data.groups))}  # fmt: skip

@@ -106,7 +106,7 @@ def meet_stranger(model: Prototypes, people: People) -> Strangers:
     )
 
 
-class Claims(NamedTuple):
+class CheckedClaims(NamedTuple):
     """Claims "I am of this class", each compared with an example: distances by two methods, and the decisions."""
 
     is_true: NDArray[np.bool_]  # (test sequence, example), as are the others
@@ -125,7 +125,7 @@ class Claims(NamedTuple):
         return by_model, by_rival
 
 
-def check_claims(model: Prototypes, people: People) -> Claims:
+def check_claims(model: Prototypes, people: People) -> CheckedClaims:
     """Every test sequence claims every class, by each of its examples."""
     import numpy as np
 
@@ -133,7 +133,7 @@ def check_claims(model: Prototypes, people: People) -> Claims:
 
     examples = claim_examples(people)
     assert people.test.labels is not None
-    return Claims(
+    return CheckedClaims(
         np.asarray(people.test.labels[:, None] == examples.labels),
         -model.similarity(people.test, examples),
         DTW().pairwise(people.test, examples),
