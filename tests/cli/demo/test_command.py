@@ -48,8 +48,9 @@ def test_the_table_and_the_page_have_every_score(run, sections, tmp_path):
     result = run("demo", "--out", tmp_path / "new" / "page.html")
     assert result.exit_code == 0, result.output
     assert result.stderr == ""  # progress is for terminals
-    row = next(line for line in result.stdout.splitlines() if "Ours" in line)
-    assert row.split()[:7] == ["good", "Ours", "accuracy", "↑", "0.75", "Theirs", "0.5"]
+    heading, row = (next(line for line in result.stdout.splitlines() if words in line) for words in ("good, ", "Ours"))
+    assert re.fullmatch(r"good, [\d.]+ s", heading.strip())
+    assert row.split() == ["accuracy", "↑", "0.75", "Ours", "0.5", "Theirs"]
     assert "s in all" in result.stdout
     html = (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
     for words in ("1. A good one", "It is &lt;good&gt;.", "<p>parts</p>", "<pre><code>a &lt; b</code></pre>", ">0.75<"):

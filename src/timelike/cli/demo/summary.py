@@ -9,7 +9,6 @@ from .chapters import ChapterRun
 from .data import list_missing
 
 HEADER = ("section", "method", "measure", "ours", "rival", "its value", "seconds")
-_NUMBERS = ("ours", "its value", "seconds")
 _ARROWS = {"higher": "↑", "lower": "↓"}
 LEGEND = "↑: higher is better, ↓: lower is better"
 
@@ -25,7 +24,7 @@ def summary_rows(runs: list[ChapterRun]) -> list[tuple[Any, ...]]:
     for run in runs:
         seconds = round(run.seconds, 1)
         lines: list[tuple[Any, ...]] = [
-            (one.method, f"{one.measure} {_ARROWS[one.better]}", one.value, one.rival, one.rival_value)
+            (one.method, f"{one.measure}\u00a0{_ARROWS[one.better]}", one.value, one.rival, one.rival_value)
             for one in (run.section.scores if run.section else ())
         ]
         if not lines:
@@ -48,17 +47,28 @@ def describe_missing(runs: list[ChapterRun]) -> str:
 
 
 def print_summary(runs: list[ChapterRun]) -> None:
-    """Print the table on standard output."""
+    """Print the scores on standard output, below the name of each section; they fit 80 columns."""
     from rich import box
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), caption=LEGEND, caption_justify="left")
-    for name in HEADER:
-        is_number = name in _NUMBERS
-        table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number or name == "section")
-    for row in summary_rows(runs):
-        table.add_row(*map(format_cell, row))
+    table = Table(box=box.SIMPLE, padding=(0, 2, 0, 0), caption=LEGEND, caption_justify="left")
+    for name, width in {"": 26, "ours": 23, "rival": 22}.items():
+        table.add_column(name, overflow="fold", min_width=width)
+    previous = ""
+    for section, method, measure, value, rival, rival_value, seconds in summary_rows(runs):
+        if section:
+            table.add_row(Text(f"{section}, {format_cell(seconds)} s", style="bold"))
+            previous = ""
+        if measure:
+            ours, theirs = (
+                f"{format_cell(number)} {name}".strip() for number, name in ((value, method), (rival_value, rival))
+            )
+            what = Padding("" if measure == previous else Text(measure), (0, 0, 0, 2))
+            table.add_row(what, Text(ours), Text(theirs))  # texts, in which square brackets are no styles
+            previous = measure
     Console(highlight=False).print(table)
     missing = describe_missing(runs)
     if missing:

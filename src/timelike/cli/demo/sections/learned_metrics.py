@@ -133,7 +133,7 @@ def run() -> Section:
         parts=(
             sections.paragraph(
                 f"Data: {data.source}. Three metrics learn from {len(train)} labelled sequences, {STEPS} steps each; "
-                f"{len(test)} others then search those of their class. `Discriminant` learns too, in closed form: "
+                f"{len(test)} others then search those of their class. Discriminant learns too, in closed form: "
                 "try it first. SiameseGRU compares one vector for each sequence, so a search is fast; CoupledGRU and "
                 "TAP look at both sequences together."
             ),

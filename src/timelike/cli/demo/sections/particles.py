@@ -15,7 +15,8 @@ _SCHEDULE = (1, 1, 1, 0.1)  # points that have arrived settle in the last quarte
 _CODE = """\
 import timelike as tl
 
-flow = tl.distributions.descend(start, target, tl.distributions.NTK(), steps=300, step=2.0, schedule=(1, 1, 1, 0.1))
+kernel = tl.distributions.NTK()
+flow = tl.distributions.descend(start, target, kernel, steps=300, step=2.0, schedule=(1, 1, 1, 0.1))
 flow.plot()
 flow.animate("flow.gif")
 """

@@ -231,11 +231,10 @@ def run() -> Section:
                 f"there are {EXAMPLES} of each class."
             ),
             sections.table(
-                ("test sequences", "accuracy", "1-NN DTW", "equal error rate of claims to be one of these", "DTW"),
-                results,
+                ("test sequences", "accuracy", "of 1-NN DTW", "equal error rate of claims", "of DTW"), results
             ),
             sections.paragraph(
-                f"`verify` decides at the threshold for false_accept={FALSE_ACCEPT}, which is promised for the learned "
+                f"verify decides at the threshold for false_accept={FALSE_ACCEPT}, which is promised for the learned "
                 f"classes: of these, {false_accept:.1%} of the false claims are accepted, and {other_false_accept:.1%} "
                 f"of those by or for the newcomer; {1 - claims.accepted[claims.is_true].mean():.1%} of the true claims "
                 "are refused."
