@@ -19,6 +19,7 @@ from ..train import Objective, Trained
 from ..train.budget import DefaultBudget
 from ..train.learning_check import warn_of_unused_patience
 from ..train.objective import FORWARD_SHARE
+from ..train.torch_threads import torch_threads
 from ..train.validation_split import split_validation
 from .base import Forecaster, SequenceSource
 from .chunks import ChunkObjective, PackedFrames, step_spans
@@ -153,6 +154,9 @@ class LatentForecaster(Forecaster, Trained):
         """Whether the network takes images, not rows of cells."""
         return self._choose_codec().takes_images
 
+    def _training_threads(self, sequences: Sequences) -> int | None:
+        return None if self._uses_images() else super()._training_threads(sequences)
+
     def _choose_codec(self) -> Codec:
         """The codec: from the option, or chosen by the frame shape."""
         shape, option = self.cells_.frame, type(self).codec.check(self.codec, "codec")
@@ -252,9 +256,10 @@ class LatentForecaster(Forecaster, Trained):
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)
         assert isinstance(objective, ChunkObjective)
-        objective.update_statistics()
         option = self._reencode_option()
-        self.reencode_ = is_reencoding_better(self, sequences) if option is None else option
+        with torch_threads(self._training_threads(sequences)):
+            objective.update_statistics()
+            self.reencode_ = is_reencoding_better(self, sequences) if option is None else option
 
     def _reencode_steps(self) -> int:
         """Steps after which a state is inferred again, if it is."""

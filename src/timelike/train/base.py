@@ -43,6 +43,7 @@ _COMMON_TRAINER = Trainer(
 T = TypeVar("T")
 
 _NEVER = 2**31  # more steps than any training makes; an integer, as a number of validations must be
+_MIN_PARALLEL_WORK = 4e9  # parameters × time steps of a batch: several threads save more than a third of the time
 _MEMORY_WORDS = "alloc", "out of memory", "overflowed"  # these occur in messages of torch's allocators
 
 
@@ -185,8 +186,10 @@ class Trained(Model):
     def _build_seeded_network(self, frame: tuple[int, ...]) -> nn.Module:
         # torch's generator is seeded for the initial weights only: the caller's random numbers do not change
         from .seeds import use_seed
+        from .torch_threads import torch_threads
 
-        with use_seed(self.random_state), self._explain_memory_errors():
+        # one thread: the decompositions of orthogonal weights round differently with several
+        with torch_threads(1), use_seed(self.random_state), self._explain_memory_errors():
             return self._build_network(frame)
 
     @contextmanager
@@ -212,7 +215,7 @@ class Trained(Model):
 
         objective.owner, objective.divergence_hint = type(self).__name__, self._divergence_hint()
         trainer = self.trainer_
-        with torch_threads():
+        with torch_threads(self._training_threads(sequences)):
             settings = {} if trainer.checkpoint is None else self._checkpoint_settings(sequences, targets)
             objective.checkpoint_settings = settings
             objective.closing_steps = self._closing_steps(objective, sequences)
@@ -232,6 +235,18 @@ class Trained(Model):
             )
             self.network_ = self.network_.to("cpu", torch.float32).eval()  # inference runs here, wherever training ran
             warn_if_not_learned(self.history_, objective)
+
+    def _training_threads(self, sequences: Sequences) -> int | None:
+        """The number of threads of torch in training: 1, or None, which is all, where a step has enough to compute.
+
+        Operations of a small network take microseconds. Several threads hardly shorten them, but wait milliseconds for
+        each other where another program uses a processor, so that training would be many times slower on a busy
+        machine. One thread also gives the same weights on any number of processors.
+        """
+        batch_size = self.trainer_.batch_size or 1
+        n_parameters = sum(parameter.numel() for parameter in self.network_.parameters())
+        work = n_parameters * min(batch_size, len(sequences)) * float(sequences.lengths.mean())
+        return 1 if work < _MIN_PARALLEL_WORK else None
 
     def _precision(self) -> Precision:
         """The precision of training; a method that chooses one for "auto" overrides this."""

@@ -93,8 +93,9 @@ class SRVP(LatentForecaster):
         The dynamics of the state, such as `RandomDynamics(substeps=2)`.
     observation_std : float or None
         √ν, the standard deviation of frames around their decoded mean: in data units if all data lie in [0, 1],
-        otherwise in standardized units. None learns it, with a minimum of 0.001. The thesis uses 1 for digits, with
-        which a frame says little about the states, and a short training leaves them at the prior.
+        otherwise in standardized units. None learns it, with a minimum of 0.001, and of 0.02 for images: with less, a
+        training on a few hundred clips of a simple scene learns these clips by heart. The thesis uses 1 for digits,
+        with which a frame says little about the states, and a short training leaves them at the prior.
     beta : float or None
         Weight of the divergences of z. None is 1 for series, with which the loss is the evidence lower bound, and 10
         for images: their pixels err together, so that the likelihood, which counts every pixel, outweighs the

@@ -18,7 +18,10 @@ from ..dynamics import RandomDynamics, can_unroll, unroll_states
 from .experimental import ContentDrift, DelayNetwork, Experimental
 from .gaussian import DiagonalGaussian
 
-MIN_OBSERVATION_STD = 1e-3  # minimum if learned: the likelihood of perfectly decoded data is unbounded
+# minimum if learned: the likelihood of perfectly decoded data is unbounded
+MIN_OBSERVATION_STD = 1e-3
+# with less, a training on a few hundred clips of a simple scene learns these by heart
+MIN_IMAGE_STD = 0.02
 # initial value if learned: at 1 the states would have nothing to explain
 _INITIAL_OBSERVATION_STD = 0.2
 
@@ -93,7 +96,7 @@ class SRVPNetwork(nn.Module):
     use_sigmoid : bool
         Whether a sigmoid maps frames to (0, 1).
     observation_std : float or None
-        √ν; None learns it.
+        √ν; None learns it, with a minimum of 0.001, and 0.02 for images (channel, height, width).
     """
 
     def __init__(
@@ -139,7 +142,8 @@ class SRVPNetwork(nn.Module):
             self.random_head = None  # with delays q also depends on the state, see `DelayNetwork`
         if experimental is not None and experimental.drift:
             self.content_drift = ContentDrift(n_code, n_content, hidden, experimental.drift)
-        self.min_std = MIN_OBSERVATION_STD if observation_std is None else 0.0
+        least = MIN_IMAGE_STD if len(self.frame) == 3 else MIN_OBSERVATION_STD
+        self.min_std = least if observation_std is None else 0.0
         start = torch.tensor(float(observation_std or _INITIAL_OBSERVATION_STD) - self.min_std).log()
         self.log_std = nn.Parameter(start, requires_grad=observation_std is None)
 
