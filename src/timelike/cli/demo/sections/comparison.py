@@ -61,7 +61,7 @@ def _trained_methods() -> dict[str, Any]:
 
 
 def _score_chosen(comparison: Comparison) -> tuple[Score, ...]:
-    """The method named in advance beside each rival; the best one on the test part would be chosen by its luck there."""
+    """The method named in advance beside each rival; the best on the test part has had luck there."""
     accuracies = {row.method: row.scores["accuracy"].mean for row in comparison.ranked_rows()}
     chosen = next((name for name in CHOSEN if name in accuracies), None)
     if chosen is None:
