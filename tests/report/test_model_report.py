@@ -120,6 +120,33 @@ def test_without_labels_what_needs_them_is_left_out_and_this_is_said(classifier,
     assert "Right answers" not in page.to_html()
 
 
+@pytest.mark.parametrize("kind", [float, int])
+def test_the_report_of_a_regressor_has_its_errors_and_never_takes_numbers_for_classes(train, test, kind):
+    def number(X):
+        return X.replace(labels=np.arange(len(X)).astype(kind) // 2, class_names=None)
+
+    train, test = number(train), number(test)  # every number twice, as if they were classes of two
+    for model in (
+        tl.EmbeddingRegressor(tl.Rocket(n_features=84, random_state=0)).fit(train),
+        tl.NeighborsRegressor("dtw").fit(train),
+    ):
+        page = write(model, test)
+        assert headings(page) == ["Data", "Model", "Scores", "Map", "Nearest neighbours"]
+        answers = model.predict(test)
+        error = np.abs(answers - test.labels).mean()
+        assert f"mean absolute error{error:.4g}" in Document(content(page, "Scores")).text.replace("\n", "")
+        assert content(page, "Scores").count("<figure>") == 1
+        assert "Right answers" not in page.to_html()
+
+
+def test_a_regressor_without_numbers_to_compare_with_says_so(train, test):
+    model = tl.NeighborsRegressor("dtw").fit(train, np.arange(len(train)))
+    page = write(model, test)  # labels are text
+    assert headings(page) == ["Data", "Model", "Map", "Nearest neighbours", "Not on this page"]
+    assert "Scores: the data have no labels that are numbers" in content(page, "Not on this page")
+    assert "Wrong answers" not in page.to_html()
+
+
 def test_a_folder_says_how_the_model_was_made(classifier, test, tmp_path):
     classifier.save(tmp_path / "model")
     (tmp_path / "model" / "job.toml").write_text('method = "classifier"  # <b>\n')
@@ -232,6 +259,23 @@ def test_a_forecaster_without_intervals_or_without_data_says_so(test):
     short = write(model, test.crop(None, 4))
     assert headings(short) == ["Data", "Model", "Not on this page"]
     assert "no sequence is longer than the 4 steps that the model needs" in content(short, "Not on this page")
+
+
+def test_the_shade_of_sampled_futures_is_not_said_to_cover_the_truth(test):
+    model = tl.forecast.Analog(window=4).fit(test)
+    text = Document(content(write(model, test), "Forecasts")).text
+    assert "80 % of the sampled futures lie in the shade" in text
+    assert "not calibrated" in text
+    assert "covers the truth with a probability" not in text
+
+
+def test_a_calibration_that_is_too_short_for_a_shade_is_named():
+    X = waves(n=8, length=40, noise=0.1).replace(labels=None, class_names=None)
+    model = tl.forecast.Ridge(lags=4).fit(X).calibrate(waves(n=20, length=40, seed=5), horizon=3)
+    text = Document(content(write(model, X), "Forecasts")).text
+    assert "There is no shade" in text
+    assert "horizon=18 or more" in text
+    assert "covers the truth with a probability" not in text
 
 
 def test_a_drift_monitor_tests_the_data_and_stays_as_it_was(train):
