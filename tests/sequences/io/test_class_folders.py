@@ -1,6 +1,7 @@
 """Folders with a folder of recordings for every class."""
 
 import os
+import re
 
 import pytest
 
@@ -80,8 +81,19 @@ def test_what_is_ambiguous_is_refused_with_the_reason_and_the_way_out(files, obs
         tl.load(folder)
 
 
-def test_files_beside_the_folders_are_what_is_meant(tmp_path):
-    X = tl.load(make(tmp_path / "logs", "a.csv", "walk/1.csv", "run/1.csv"))
+def test_files_beside_the_folders_are_refused_and_both_readings_named(tmp_path):
+    folder = make(tmp_path / "logs", "metadata.csv", "walk/1.csv", "run/1.csv")
+    with pytest.raises(ValueError, match="metadata.csv.* and the folders run, walk, which could be a class") as error:
+        tl.load(folder)
+    as_classes, as_files = re.findall(r"load\((.*?['\"])\)( reads| the)", str(error.value))
+    X = eval(f"tl.load({as_classes[0]})")
+    assert (X.labels.tolist(), X.ids.tolist()) == (["run", "walk"], ["run/1", "walk/1"])
+    Y = eval(f"tl.load({as_files[0]})")
+    assert (Y.ids.tolist(), Y.labels) == (["metadata"], None)
+
+
+def test_files_beside_a_single_folder_are_what_is_meant(tmp_path):
+    X = tl.load(make(tmp_path / "logs", "a.csv", "old/1.csv"))
     assert (X.ids.tolist(), X.labels) == (["a"], None)
 
 

@@ -175,7 +175,26 @@ def _resolve_source(source: Any, has_options: bool) -> list[Path] | Path | str:
         return _as_file_or_list(paths.match_pattern(path), has_options)
     if path.is_file():
         return _as_file_or_list([path], has_options)
-    return (_list_recordings(path, has_options) if path.is_dir() else []) or path
+    files = _list_recordings(path, has_options) if path.is_dir() else []
+    if files:
+        _refuse_two_readings(path, files)
+    return files or path
+
+
+def _refuse_two_readings(folder: Path, files: list[Path]) -> None:
+    """Raise an error if a folder holds recordings, and folders that could be a class each."""
+    in_folders = _find_class_folders(folder).files
+    if not in_folders:
+        return
+    classes = list(dict.fromkeys(paths.readable_name(file.parent.name) for file in in_folders))
+    suffix, own_suffix = in_folders[0].suffix, files[0].suffix
+    more = f" and {len(classes) - 2} more" if len(classes) > 2 else ""
+    raise ValueError(
+        f"the folder {folder} holds recordings ({paths.readable_name(files[0].name)}), and the folders {classes[0]}, "
+        f"{classes[1]}{more}, which could be a class each: load({str(folder / '*' / '*') + suffix!r}, "
+        f"label='([^/]+)/') reads the folders as classes, and load({str(folder / '*') + own_suffix!r}) the files "
+        "beside them"
+    )
 
 
 def _as_file_or_list(files: list[Path], has_options: bool) -> list[Path] | Path:
