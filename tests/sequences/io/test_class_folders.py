@@ -37,6 +37,21 @@ def test_it_is_the_same_from_inside(tmp_path, monkeypatch):
     assert X.labels.dtype.kind == "i"
 
 
+def test_folders_of_decimal_numbers_are_classes(tmp_path):
+    X = tl.load(make(tmp_path / "speeds", "1/a.csv", "2.5/a.csv", "1/b.csv"))
+    assert X.labels.tolist() == ["1", "1", "2.5"]
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_recordings_that_lie_deeper_are_named_with_the_pattern_that_reads_them(depth, tmp_path):
+    folders = "/".join("abcde"[:depth])
+    make(tmp_path / "logs", f"{folders}/walk_1.csv", f"{folders}/run_1.csv")
+    with pytest.raises(FileNotFoundError, match="no recordings, but .csv files in folders") as error:
+        tl.load(tmp_path / "logs")
+    (advice,) = re.findall(r"load\((.*?)\) reads them", str(error.value))
+    assert len(eval(f"tl.load({advice})")) == 2
+
+
 def test_a_label_that_is_given_or_in_the_files_wins(tmp_path):
     folder = make(tmp_path / "logs", "anna/walk_1.csv", "bob/run_1.csv")
     X = tl.load(folder, label=r"([a-z]+)_", group=r"(anna|bob)")

@@ -104,7 +104,7 @@ def load(
         The columns that are channels, in order; by default all numeric columns without another role.
     label, group : str, number or callable, optional
         A column that is constant in each file; a regular expression with a group ( ), matched against the file names,
-        then their paths; a function of the path; or a number for all.
+        then their folders below the one that was asked for; a function of the path; or a number for all.
     size : int or (height, width), optional
         For videos: the frame size. Frames are reduced by averaging over areas. One number makes square frames.
     grayscale : bool
@@ -144,12 +144,12 @@ def load(
         )
     resolved = _resolve_source(source, any(value is not None for value in columns.values()))
     if isinstance(resolved, list):
-        parts = {"all": _read_recordings(resolved, videos, columns, on_error)}
+        parts = {"all": _read_recordings(resolved, videos, columns, on_error, root=paths.source_folder(source))}
     elif isinstance(resolved, str):
         _refuse_options(videos | columns, resolved)
         parts = catalogue.load_by_name(resolved)
     elif (by_class := _find_class_folders(resolved)).files:
-        data = _read_recordings(by_class.files, videos, columns, on_error, folders_are_classes=True)
+        data = _read_recordings(by_class.files, videos, columns, on_error, folders_are_classes=True, root=resolved)
         parts = {"all": note_ignored_folders(data, by_class)}
     else:
         _refuse_options(videos | columns, resolved)
@@ -248,6 +248,7 @@ def _read_recordings(
     on_error: str,
     *,
     folders_are_classes: bool = False,
+    root: Path | None = None,
 ) -> Sequences:
     """Files of one recording each, as one collection; pipes and devices are always skipped."""
     left_out: dict[Path, Exception] = {}
@@ -284,7 +285,7 @@ def _read_recordings(
 
     _refuse_options(videos, files[0])
     layout = columns.pop("layout")
-    spec = ColumnSpec.from_options(**columns, folders_are_classes=folders_are_classes)
+    spec = ColumnSpec.from_options(**columns, folders_are_classes=folders_are_classes, root=root)
     return combine.read_files(files, spec, _check_file_layout(layout, files), on_error, left_out)
 
 
