@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 from tests.report.documents import Document
 
 import timelike as tl
@@ -97,6 +98,25 @@ def test_neighbours_of_a_neighbour_classifier_are_those_it_votes_with(train, tes
     wrong = [words in text for i, words in shown if train.labels[ids[i, 0]] != test.labels[i]]
     assert sum(right) == 4
     assert sum(wrong) == min(4, len(wrong)) > 0
+
+
+def test_a_classifier_after_preparation_steps_has_a_map_and_neighbours(train, test):
+    model = make_pipeline(tl.prepare.Resample(12), tl.Neighbors("euclidean")).fit(train, train.labels)
+    page = write(model, test)
+    assert headings(page) == ["Data", "Model", "Scores", "Reliability", "Map", "Nearest neighbours"]
+    (found,) = Document(page.to_html()).maps()
+    distances = tl.Euclidean().pairwise(test.resample(12)) + np.diag([np.inf] * len(test))
+    assert [near[0] for near in found["near"]] == distances.argmin(axis=1).tolist()
+
+
+def test_a_classifier_that_compares_nothing_says_why_there_is_no_map(train, test):
+    model = tl.neighbors.WindowedClassifier(tl.Neighbors("dtw"), size=10).fit(train, train.labels)
+    page = write(model, test)
+    assert "Map" not in headings(page)
+    assert (
+        "Map and nearest neighbours: WindowedClassifier has no metric or encoder that compares sequences."
+        in content(page, "Not on this page")
+    )
 
 
 def test_an_encoder_is_scored_by_what_is_nearest(train, test):

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..align import Metric
+from ..align.model_metric import find_metric, split_steps
 from ..core.parameters import format_count
 from ..distributions import Drift
 from ..encode import Encoder, embedding_map
 from ..forecast import Forecast, Forecaster, backtest, forecast_examples
 from ..models import load_model, summarize_model
+from ..models.predictors import is_classifier, is_regressor
 from ..neighbors import Neighbors, NeighborsRegressor, neighbor_examples
 from ..plotting.regression import plot_predictions
 from ..score import accuracy_by_group, classification_scores, regression_scores, reliability, retrieval_scores
@@ -44,11 +46,12 @@ def write(model: Any, data: Any, *, out: str | Path | None = None) -> Page:
 
     It shows the data and their quality, what was learned and how to repeat it, and what the model does with the data:
     for a classifier, scores with intervals per class and group, the confusion matrix and the reliability of its
-    probabilities; for a regressor, its errors with intervals and predictions over the truth; for a metric or an encoder, retrieval and verification; for both, a map of the collection, which can
-    be pointed at and clicked, and nearest neighbours with their alignments; for a forecaster, its scores over the
-    horizon beside persistence, and forecasts with intervals; for a drift monitor, what has changed; and the curves of
-    the training, if there was one. Sections that need labels are left out if there are none. Of large collections a
-    sample is used in which every class has its share; the page says so.
+    probabilities; for a regressor, its errors with intervals and predictions over the truth; for a metric or an
+    encoder, retrieval and verification; for all that compare, a map of the collection, which can be pointed at and
+    clicked, and nearest neighbours with their alignments; for a forecaster, its scores over the horizon beside
+    persistence, and forecasts with intervals; for a drift monitor, what has changed; and the curves of the training, if
+    there was one. Sections that need labels are left out if there are none. Of large collections a sample is used in
+    which every class has its share; the page says so.
 
     Parameters
     ----------
@@ -125,7 +128,7 @@ class _Subject:
     @cached_property
     def sample(self) -> Sequences:
         """As many sequences as can be compared, each with each; every class has its share."""
-        is_fast = isinstance(find_metric(self.model), Encoder)
+        is_fast = isinstance(find_metric(split_steps(self.model)[1]), Encoder)
         return stratified_sample(self.X, _MAX_POINTS if is_fast else _MAX_COMPARED)
 
     @cached_property
@@ -179,6 +182,9 @@ def _choose_sections(subject: _Subject) -> list[_Section]:
         chosen += [("Retrieval", _score_retrieval)]
     if compares:
         chosen += [("Map", _show_map), ("Nearest neighbours", _show_neighbors)]
+    elif is_classifier(model) or predicts_numbers:
+        name = type(split_steps(model)[1]).__name__
+        subject.omit("Map and nearest neighbours", f"{name} has no metric or encoder that compares sequences.")
     if compares and not predicts_numbers and (not is_classifier(model) or hasattr(model, "verify")):
         chosen += [("Verification", _show_verification)]
     if isinstance(model, Forecaster):
@@ -186,29 +192,6 @@ def _choose_sections(subject: _Subject) -> list[_Section]:
     if isinstance(model, Drift):
         chosen += [("Drift", _show_drift)]
     return chosen
-
-
-def find_metric(model: Any) -> Metric | None:
-    """The part of a model that compares sequences, if there is one."""
-    candidates = (model, getattr(model, "metric_", None), getattr(model, "encoder_", None))
-    metric = next((one for one in candidates if isinstance(one, Metric)), None)
-    if metric is None and callable(getattr(model, "metric", None)):  # of Prototypes
-        metric = model.metric()
-    return metric
-
-
-def is_classifier(model: Any) -> bool:
-    """Whether it predicts classes."""
-    from sklearn.base import is_classifier as has_classes
-
-    return hasattr(model, "predict") and has_classes(model)
-
-
-def is_regressor(model: Any) -> bool:
-    """Whether it predicts numbers."""
-    from sklearn.base import is_regressor as has_numbers
-
-    return hasattr(model, "predict") and has_numbers(model)
 
 
 # --- data and model --------------------------------------------------------------------------------------------------
@@ -380,8 +363,8 @@ def _describe_shade(forecast: Forecast, level: float) -> str:
         )
     if forecast.calibration is None:
         return (
-            f"{share} of the sampled futures lie in the shade, for each step by itself. It is not calibrated: how often "
-            "it covers the truth is unknown. For intervals with a known coverage call calibrate(X) and save it again."
+            f"{share} of the sampled futures lie in the shade, for each step by itself. It is not calibrated: how "
+            "often it covers the truth is unknown. For a known coverage call calibrate(X) and save it again."
         )
     return f"The shade is the interval that covers the truth with a probability of {share}, for each step by itself."
 
