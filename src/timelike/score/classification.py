@@ -219,7 +219,7 @@ def classification_scores(
     The intervals are bootstraps: items, or whole groups, are drawn with replacement; a class absent from a draw is left
     out of the means of that draw. If every answer is correct, all draws are equal, so no interval is narrower than
     `wilson_interval` for n items or groups. For a class, n counts its items (recall), its answers (precision), or the
-    mean of both (F1); for a mean over classes, n = C² / Σ_c 1/n_c.
+    mean of both (F1); for a mean over classes, n = C² / Σ_c 1/n_c, at most the number of all items or groups.
 
     Parameters
     ----------
@@ -335,9 +335,11 @@ def _effective_counts(
     )
     each = np.array([answers, items, (items + answers) / 2])
     occupied = [side[side > 0] for side in each[1:]]
-    # from the variance of a mean of proportions of n_c items each
-    means = [len(side) ** 2 / (1 / side).sum() for side in occupied]
-    return np.array([len(np.unique(units)), *means, *each.ravel()])
+    n_units = len(np.unique(units))
+    # from the variance of a mean of proportions of n_c items each; the classes of one group are not independent, so
+    # that there are no more than all groups
+    means = [min(n_units, len(side) ** 2 / (1 / side).sum()) for side in occupied]
+    return np.array([n_units, *means, *each.ravel()])
 
 
 def _tally_classes(
