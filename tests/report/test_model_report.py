@@ -319,8 +319,8 @@ def test_a_verifier_shows_its_error_rates(train, test):
     assert headings(page) == ["Data", "Model", "Retrieval", "Map", "Nearest neighbours", "Verification"]
     expected = verifier.evaluate(test, groups=test.groups, n_resamples=1, random_state=0)
     text = Document(content(page, "Verification")).text
-    assert f"equal error rate{expected.equal_error_rate.mean:.3f} (" in text
-    assert f"false accepts{expected.false_accept.mean:.3f} (" in text
+    assert f"equal error rate{expected.equal_error_rate.mean:.3f} [" in text
+    assert f"false accepts{expected.false_accept.mean:.3f} [" in text
 
 
 @pytest.mark.learn
