@@ -100,10 +100,12 @@ def test_files_beside_the_folders_are_refused_and_both_readings_named(tmp_path):
     folder = make(tmp_path / "logs", "metadata.csv", "walk/1.csv", "run/1.csv")
     with pytest.raises(ValueError, match="metadata.csv.* and the folders run, walk, which could be a class") as error:
         tl.load(folder)
-    as_classes, as_files = re.findall(r"load\((.*?['\"])\)( reads| the)", str(error.value))
-    X = eval(f"tl.load({as_classes[0]})")
+    as_classes, label, as_files = re.search(
+        r"load\((.*)\) with label=(.*) reads .* load\((.*)\)", f"{error.value}"
+    ).groups()
+    X = eval(f"tl.load({as_classes}, label={label})")
     assert (X.labels.tolist(), X.ids.tolist()) == (["run", "walk"], ["run/1", "walk/1"])
-    Y = eval(f"tl.load({as_files[0]})")
+    Y = eval(f"tl.load({as_files})")
     assert (Y.ids.tolist(), Y.labels) == (["metadata"], None)
 
 

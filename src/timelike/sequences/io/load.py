@@ -189,11 +189,13 @@ def _refuse_two_readings(folder: Path, files: list[Path]) -> None:
     classes = list(dict.fromkeys(paths.readable_name(file.parent.name) for file in in_folders))
     suffix, own_suffix = in_folders[0].suffix, files[0].suffix
     more = f" and {len(classes) - 2} more" if len(classes) > 2 else ""
+    as_classes = f"load({str(folder / '*' / '*') + suffix!r}) with label='([^/]+)/' reads the folders as classes"
+    if _is_recording(in_folders[0]):  # videos take no label
+        as_classes = "moved elsewhere, the files leave the folders to be read as classes"
     raise ValueError(
         f"the folder {folder} holds recordings ({paths.readable_name(files[0].name)}), and the folders {classes[0]}, "
-        f"{classes[1]}{more}, which could be a class each: load({str(folder / '*' / '*') + suffix!r}, "
-        f"label='([^/]+)/') reads the folders as classes, and load({str(folder / '*') + own_suffix!r}) the files "
-        "beside them"
+        f"{classes[1]}{more}, which could be a class each: {as_classes}, and load({str(folder / '*') + own_suffix!r}) "
+        "reads the files beside them"
     )
 
 
