@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 from timelike.cli.learn import METHODS, WITHOUT_LABELS
@@ -89,6 +90,21 @@ def test_search_gives_the_nearest_first_by_name(answer, model, recordings):
     assert said["ids"][0][0] == "anna_run_0"
     assert said["labels"] == [["run"] * 3]
     assert said["distances"][0] == sorted(said["distances"][0])
+
+
+def test_the_best_of_a_comparison_with_preparation_steps_can_be_searched_and_embedded(answer, recordings, tmp_path):
+    X = tl.load(recordings, label=LABEL[1])
+    for name, last in (
+        ("nearest", tl.Neighbors("euclidean")),
+        ("rocket", tl.EmbeddingClassifier(tl.Rocket(n_features=84, random_state=0), head="ridge")),
+    ):
+        tl.save_model(make_pipeline(tl.prepare.Resample(10), last).fit(X, X.labels), tmp_path / name)
+    said = answer("search", tmp_path / "nearest", recordings, recordings, "-k", 2)
+    found = tl.Euclidean().neighbors(X.resample(10), X.resample(10), 2)
+    assert said["ids"] == [[str(X.ids[i]) for i in row] for row in found.ids]
+    answer("embed", tmp_path / "rocket", recordings, "--out", tmp_path / "z.npz")
+    model = tl.load_model(tmp_path / "rocket")
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npz")["vectors"], model[-1].encoder_.encode(X.resample(10)))
 
 
 def test_verify_calibrates_a_threshold_on_labelled_data(answer, run, metric, recordings):
