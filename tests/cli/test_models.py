@@ -12,6 +12,7 @@ from timelike.cli.learn import METHODS, WITHOUT_LABELS
 
 LABEL = ("--label", "_([a-z]+)")
 FEW = ("--set", "encoder__n_features=200")
+TRAINED = ("tloss", "siamese", "coupled", "tap", "prototypes", "separation", "srvp")
 
 
 @pytest.fixture
@@ -218,7 +219,7 @@ def test_a_model_that_does_not_forecast_or_compare_says_so(run, model, answer, r
 
 
 @pytest.mark.learn
-@pytest.mark.parametrize("method", ["tloss", "siamese", "coupled", "tap", "prototypes", "separation", "srvp"])
+@pytest.mark.parametrize("method", TRAINED)
 def test_methods_that_train_a_network_learn_and_load(answer, one_thread, recordings, tmp_path, method):
     label = () if method in WITHOUT_LABELS else LABEL
     said = answer("learn", recordings, *label, "--method", method, "--set", "max_steps=2", "--out", tmp_path / method)
@@ -259,18 +260,67 @@ def test_methods_that_need_no_torch_learn_and_load(answer, recordings, tmp_path,
     assert type(tl.load_model(tmp_path / method)).__name__ == said["learned"]
 
 
+COMPARES = {"evaluate", "classify --reference", "search", "verify --calibrate", "report"}
+APPLIES = {  # the commands with a model that answer; the others refuse
+    "rocket": COMPARES | {"embed"},
+    "discriminant": COMPARES | {"embed"},
+    "classifier": COMPARES | {"classify", "embed"},
+    "regressor": COMPARES | {"classify", "embed"},
+    "neighbors": COMPARES | {"classify"},
+    "tloss": COMPARES | {"embed"},
+    "siamese": COMPARES | {"embed"},
+    "coupled": COMPARES,
+    "tap": COMPARES,
+    "prototypes": COMPARES | {"classify", "embed", "verify"},
+    "fused": COMPARES,
+    **dict.fromkeys(("separation", "srvp"), {"evaluate", "forecast", "embed", "report"}),
+    **dict.fromkeys(("ridge", "persistence"), {"evaluate", "forecast", "report"}),
+}
+
+
+@pytest.mark.learn
+@pytest.mark.parametrize("method", METHODS)
+def test_every_command_with_a_model_answers_or_refuses_in_a_sentence(
+    run, one_thread, recordings, tmp_path, monkeypatch, method
+):
+    monkeypatch.chdir(tmp_path)
+    label = ("--label", "_([0-9])") if method == "regressor" else LABEL
+    steps = ("--set", "max_steps=2") if method in TRAINED else ()
+    learned = run("learn", recordings, *label, "--method", method, *steps, "--out", "m")
+    assert learned.exit_code == 0, learned.output
+    one, other = (recordings / f"{name}_0.csv" for name in ("anna_walk", "bob_run"))
+    commands = {
+        "evaluate": (recordings,),
+        "classify": (recordings,),
+        "classify --reference": (recordings, "--reference", recordings, *label),
+        "embed": (recordings, "--out", "z.npz"),
+        "search": (recordings, one),
+        "verify": (one, other),
+        "verify --calibrate": (one, other, "--calibrate", recordings, *label, "--false-accept", 0.2),
+        "forecast": (recordings, "--horizon", 2),
+        "report": (recordings,),
+    }
+    said = {name: run(name.split()[0], "m", *words) for name, words in commands.items()}
+    answered = {name for name, result in said.items() if result.exit_code == 0}
+    assert answered == APPLIES[method], {name: result.stderr for name, result in said.items()}
+    for result in said.values():
+        assert "defect of timelike" not in result.stderr
+
+
+@pytest.mark.learn
+def test_prototypes_verify_by_their_own_threshold(answer, run, one_thread, recordings, tmp_path):
+    answer("learn", recordings, *LABEL, "--method", "prototypes", "--set", "max_steps=2", "--out", tmp_path / "m")
+    one, other = (recordings / f"{name}_0.csv" for name in ("anna_walk", "bob_run"))
+    said = answer("verify", tmp_path / "m", one, other)
+    model = tl.load_model(tmp_path / "m")
+    assert said["score"] == pytest.approx(model.similarity(tl.load(one)[0], tl.load(other)[0]))
+    assert said["threshold"] == 0
+    X = tl.load(recordings, label=LABEL[1])
+    model.calibrate(X, X.labels, false_accept=0.2, false_reject=0.2).save(tmp_path / "calibrated")
+    said = answer("verify", tmp_path / "calibrated", one, other)
+    assert said["threshold"] == model.thresholds_.pair
+    assert said["accepted"] == (said["score"] >= said["threshold"])
+
+
 def test_every_method_is_tried():
-    tried = [
-        "tloss",
-        "siamese",
-        "coupled",
-        "tap",
-        "prototypes",
-        "separation",
-        "srvp",
-        "rocket",
-        "discriminant",
-        "neighbors",
-        "fused",
-    ]
-    assert METHODS.keys() == {*tried, "classifier", "regressor", "ridge", "persistence"}
+    assert METHODS.keys() == APPLIES.keys()

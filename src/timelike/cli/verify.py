@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,10 +44,17 @@ def verify(
         loaded = Verifier(as_metric(loaded)).calibrate(known, known.labels, false_accept=false_accept)
     elif not hasattr(loaded, "verify"):
         raise ValueError(f"{type(loaded).__name__} has no threshold: name labelled data that set one with --calibrate")
-    decision = loaded.verify(options.load(a)[0], options.load(b)[0])
-    fields = {name: getattr(decision, name) for name in ("accepted", "score", "threshold")}
-    text = (
-        f"{'accepted' if decision.accepted else 'rejected'}: "
-        f"score {format_cell(float(decision.score))}, threshold {format_cell(float(decision.threshold))}"
-    )
-    emit("verify", fields, text, as_json)
+    accepted, score, threshold = _decide(loaded, options.load(a)[0], options.load(b)[0])
+    text = f"{'accepted' if accepted else 'rejected'}: score {format_cell(score)}, threshold {format_cell(threshold)}"
+    emit("verify", {"accepted": accepted, "score": score, "threshold": threshold}, text, as_json)
+
+
+def _decide(model: Any, x: Any, y: Any) -> tuple[bool, float, float]:
+    """The answer of a Verifier or of Prototypes for two sequences, with the score and the threshold behind it."""
+    from ..verify import Verifier
+
+    if isinstance(model, Verifier):
+        decision = model.verify(x, y)
+        return bool(decision.accepted), float(decision.score), float(decision.threshold)
+    threshold = float(model.thresholds_.pair) if hasattr(model, "thresholds_") else 0.0  # σ(0) = ½, before calibrate
+    return model.verify(x, y), model.similarity(x, y), threshold
