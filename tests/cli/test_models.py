@@ -173,6 +173,34 @@ def test_compare_ranks_methods_and_saves_the_best(answer, recordings, tmp_path):
     assert answer("evaluate", tmp_path / "best", recordings)["scores"]["accuracy"] == 1  # it remembers the labels
 
 
+def test_compare_never_fits_the_winner_on_the_official_test_part(answer, run, tmp_path):
+    rng = np.random.default_rng(0)
+    train, test = (  # noise, of which nothing can be learned
+        tl.Sequences(rng.standard_normal((30, 12, 1)), labels=rng.permutation(["a", "b"] * 15)) for _ in range(2)
+    )
+    source = tmp_path / "noise.npz"
+    train.save(source, test=test)
+    ask = ("compare", source, "--method", "1-NN Euclidean")
+    (row,) = answer(*ask, "--out", tmp_path / "best")["rows"]
+    assert len(tl.load_model(tmp_path / "best").sequences_) == 30
+    scores = answer("evaluate", tmp_path / "best", source)["scores"]
+    assert scores["accuracy"] == pytest.approx(row["scores"]["accuracy"][0])
+    assert scores["accuracy"] < 0.9
+    assert "fitted on the training part, as a model" in run(*ask).stdout
+    answer(*ask, "--split", "all", "--folds", 2, "--out", tmp_path / "all")
+    assert len(tl.load_model(tmp_path / "all").sequences_) == 60
+
+
+def test_a_saved_winner_shows_no_command_that_fails(answer, run, recordings, tmp_path):
+    answer("compare", recordings, *LABEL, "--method", "1-NN Euclidean", "--folds", 2, "--out", tmp_path / "best")
+    job = (tmp_path / "best" / "job.toml").read_text()
+    assert "timelike learn" not in job
+    assert 'label = "_([a-z]+)"' in job
+    summary = tl.models.summarize_model(tl.load_model(tmp_path / "best"), tmp_path / "best")
+    assert "timelike learn" not in summary.commands
+    assert "Neighbors(" in summary.commands
+
+
 @pytest.mark.learn
 def test_compare_at_its_defaults_says_how_long_it_takes_and_what_is_left_out(run, recordings, monkeypatch):
     monkeypatch.setattr("timelike.evaluate.run._MIN_ANNOUNCED_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""`job.toml`: what `timelike learn` was asked for, so that it can be repeated."""
+"""`job.toml`: what `timelike learn` was asked for, so that it can be repeated, and how data were read for a model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from ... import __version__
 from .data import DataOptions, absolute_source
 
 JOB_FILE = "job.toml"
+_READING = "of timelike compare: the data, and the options for reading them, which commands with this model repeat"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A call of `timelike learn`; what is None was not given."""
+    """A call of `timelike learn`; what is None was not given. That of `timelike compare --out` has no method."""
 
     data: str | None = None
     method: str | None = None
@@ -56,7 +57,8 @@ class Job:
             "out": None if self.out is None else str(self.out.absolute()),
             "seed": self.seed,
         }
-        lines = ["# repeat it: timelike learn --job job.toml", *_to_lines(head)]
+        heading = _READING if self.method is None else "repeat it: timelike learn --job job.toml"
+        lines = [f"# {heading}", *_to_lines(head)]
         for table, values in (("load", self.load.to_dict()), ("set", self.settings)):
             lines += ["", f"[{table}]", *_to_lines(values)] if values else []
         return "\n".join(lines) + "\n"
