@@ -222,18 +222,42 @@ def test_compare_counts_steps(answer, recordings):
 
 
 def test_forecasts_are_those_of_the_library_with_calibrated_intervals(answer, recordings, tmp_path):
-    answer("learn", recordings, "--method", "ridge", "--out", tmp_path / "ridge")
-    ask = ("forecast", tmp_path / "ridge", recordings, "--horizon", 3)
+    answer("learn", recordings / "anna*.csv", "--method", "ridge", "--out", tmp_path / "ridge")
+    new, others = recordings / "bob_run*.csv", recordings / "bob_walk*.csv"
+    ask = ("forecast", tmp_path / "ridge", new, "--horizon", 3)
     said = answer(*ask, "--out", tmp_path / "next.npz", "--plot", tmp_path / "next.png")
-    expected = tl.load_model(tmp_path / "ridge").predict(tl.load(recordings), 3).mean
+    expected = tl.load_model(tmp_path / "ridge").predict(tl.load(new), 3).mean
     np.testing.assert_allclose(said["mean"], expected)
     assert said["low"] is None
     np.testing.assert_allclose(tl.load(tmp_path / "next.npz").values, expected.reshape(-1, 2))
     assert (tmp_path / "next.png").read_bytes().startswith(b"\x89PNG")
-    said = answer(*ask, "--calibrate", recordings)
+    said = answer(*ask, "--calibrate", others)
     assert (np.asarray(said["low"]) < np.asarray(said["high"])).all()
-    scores = answer("evaluate", tmp_path / "ridge", recordings, "--horizon", 3)["scores"]
+    scores = answer("evaluate", tmp_path / "ridge", new, "--horizon", 3)["scores"]
     assert 0 < scores["mse"] < 1
+
+
+def test_intervals_are_not_calibrated_on_what_was_learned_from_or_is_forecast(answer, run, recordings, tmp_path):
+    answer("learn", recordings / "anna*.csv", "--method", "ridge", "--out", tmp_path / "ridge")
+    new, others = recordings / "bob_run*.csv", recordings / "bob_walk*.csv"
+    ask = ("forecast", tmp_path / "ridge", new, "--horizon", 3, "--calibrate")
+    for source, message in (
+        (recordings / "anna*.csv", "was learned from"),
+        (recordings / "*_walk_*.csv", "was learned from 3 of the 6 files"),
+        (new, "holds what is forecast"),
+        (recordings / "bob_run_0.csv", "holds what is forecast"),
+    ):
+        refused = run(*ask, source)
+        assert refused.exit_code == 2
+        assert message in refused.stderr
+        assert "name other data" in refused.stderr
+    assert run(*ask, others).stderr == ""
+    X = tl.load(recordings)
+    X[::2].save(tmp_path / "parts.npz", test=X[1::2])
+    answer("learn", tmp_path / "parts.npz", "--method", "ridge", "--out", tmp_path / "ridge")
+    refused = run("forecast", tmp_path / "ridge", tmp_path / "parts.npz", *ask[3:], tmp_path / "parts.npz")
+    assert "holds what is forecast" in refused.stderr
+    assert answer(*ask, tmp_path / "parts.npz")["low"] is not None  # the test part, which is new to the model
 
 
 def test_a_model_that_does_not_forecast_or_compare_says_so(run, model, answer, recordings, tmp_path):
@@ -289,6 +313,7 @@ def test_methods_that_need_no_torch_learn_and_load(answer, recordings, tmp_path,
 
 
 COMPARES = {"evaluate", "classify --reference", "search", "verify --calibrate", "report"}
+PREDICTS = frozenset({"evaluate", "forecast", "report"})
 APPLIES = {  # the commands with a model that answer; the others refuse
     "rocket": COMPARES | {"embed"},
     "discriminant": COMPARES | {"embed"},
@@ -301,8 +326,8 @@ APPLIES = {  # the commands with a model that answer; the others refuse
     "tap": COMPARES,
     "prototypes": COMPARES | {"classify", "embed", "verify"},
     "fused": COMPARES,
-    **dict.fromkeys(("separation", "srvp"), {"evaluate", "forecast", "embed", "report"}),
-    **dict.fromkeys(("ridge", "persistence"), {"evaluate", "forecast", "report"}),
+    **dict.fromkeys(("separation", "srvp"), PREDICTS | {"embed"}),
+    **dict.fromkeys(("ridge", "persistence"), PREDICTS),
 }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     notes="list of texts: what to know about the comparison",
     design="text: how the data were divided",
     report="text or null: the report that was written",
-    model="text or null: the folder of the best method, fitted on everything, or on the training part where there is one",
+    model="text or null: the folder of the best method, fitted on everything, or on an official training part alone",
 )
 @with_data_options
 def compare(
@@ -48,7 +48,7 @@ def compare(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Save the best method as a model, fitted on everything, or where the data have a training part on that."
+            help="Save the best method as a model, fitted on everything, or on an official training part alone."
         ),
     ] = None,
     *,
@@ -69,6 +69,7 @@ def compare(
         refuse_to_replace(out)
     parts = {"all": data.load(source)} if data.split == Split.ALL else data.load_parts(source)
     X, *test = parts.values()
+    part = next(iter(parts))
     labels = require_labels(X, source)
     official = (test[0], require_labels(test[0], source)) if test else None
     found = compare_methods(
@@ -90,7 +91,9 @@ def compare(
         text += f"\n\nreport: {page.save(report)}"
     if out is not None:
         save_model(found.best(split="train" if test else None), out)  # what it was scored on stays unseen
-        Job(data=source, seed=seed, load=data).write(out)  # so that the model remembers the options for reading data
+        Job(data=source, part=part, seed=seed, load=data).write(
+            out
+        )  # so that the model remembers the options for reading data
         text += f"\n\nmodel: {out}"
     ranked = found.ranked_rows()
     if out is None and ranked:

@@ -22,7 +22,11 @@ def verify(
     a: Annotated[str, typer.Argument(metavar="A", help="A file with one sequence; of several the first is taken.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
     calibrate: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Labelled data that set the threshold of a model without one.")
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Labelled data that the model has not seen, for the threshold; of an official split the test part.",
+        ),
     ] = None,
     false_accept: Annotated[
         float, typer.Option(help="The rate of false accepts to calibrate for.", min=0, max=1)
@@ -40,11 +44,12 @@ def verify(
 
     loaded, options = open_model(model, data)
     if calibrate is not None:
-        known = options.load_labelled(calibrate, "train")
+        options.warn_about_overlap(calibrate, "test")
+        known = options.load_labelled(calibrate, "test")
         loaded = Verifier(as_metric(loaded)).calibrate(known, known.labels, false_accept=false_accept)
     elif not hasattr(loaded, "verify"):
         raise ValueError(f"{type(loaded).__name__} has no threshold: name labelled data that set one with --calibrate")
-    accepted, score, threshold = _decide(loaded, options.load(a)[0], options.load(b)[0])
+    accepted, score, threshold = _decide(loaded, options.load_unlabelled(a)[0], options.load_unlabelled(b)[0])
     text = f"{'accepted' if accepted else 'rejected'}: score {format_cell(score)}, threshold {format_cell(threshold)}"
     emit("verify", {"accepted": accepted, "score": score, "threshold": threshold}, text, as_json)
 
