@@ -213,3 +213,13 @@ def test_only_the_part_that_was_learned_from_is_warned_about(run, recordings, tm
     X.save(tmp_path / "whole.npz")
     run("learn", tmp_path / "whole.npz", "--method", "discriminant", "--out", tmp_path / "whole")
     assert "warning" in run("evaluate", tmp_path / "whole", tmp_path / "whole.npz").stderr
+
+
+def test_a_misspelt_label_is_refused_and_never_remembered(run, tmp_path):
+    rows = [f"{name},{step},{step * sign},{name[0]}" for name, sign in (("a1", 1), ("b1", -1)) for step in range(5)]
+    (tmp_path / "data.csv").write_text("\n".join(["id,time,x,label", *rows]) + "\n")
+    for words in (("describe",), ("learn", "--method", "discriminant", "--out", tmp_path / "m")):
+        refused = run(words[0], tmp_path / "data.csv", *words[1:], "--label", "labl")
+        assert refused.exit_code == 1
+        assert "--label 'labl' is not a column of any file; did you mean 'label'?" in refused.stderr
+    assert not (tmp_path / "m").exists()
