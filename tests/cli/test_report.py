@@ -6,7 +6,7 @@ from tests.report.documents import Document
 
 import timelike as tl
 
-LABEL = ("--label", "_(run|walk)", "--group", "^([a-z]+)_")
+LABEL = ("--label", "_(run|walk)", "--group", "^(anna|bob)_")
 
 
 def learn(run, recordings, folder):
@@ -45,6 +45,9 @@ def test_a_report_reads_data_as_the_model_remembers(answer, run, recordings, new
     learn(run, recordings, tmp_path / "model")
     said = answer("report", tmp_path / "model", new_recordings, "--out", tmp_path / "r.html")
     assert "Scores" in said["sections"]  # with labels from the remembered --label
+    for file in list(new_recordings.iterdir()):  # the persons are not in the names
+        file.rename(file.with_name("1" + file.name))
+    assert "Scores" in answer("report", tmp_path / "model", new_recordings, "--out", tmp_path / "r.html")["sections"]
     for file in new_recordings.iterdir():  # columns in another order
         rows = [line.split(",") for line in file.read_text().splitlines()]
         file.write_text("\n".join(",".join((time, y, x)) for time, x, y in rows) + "\n")

@@ -51,9 +51,11 @@ class ModelDataOptions:
         """The sequences of a source: without labels where a remembered option finds none; one that is given must."""
         try:
             X = self._merge(self.remembered).load(source, part)
-        except ValueError:
+        except ValueError as error:
             if not self.remembered:
                 raise
+            if "group" in self.remembered and f"{error}".startswith("group="):  # the labels were found
+                return self._forget("group").load(source, part)
             X = self._load_without_labels(source, part)
         return select_channels(X, self.channels, source)
 
@@ -102,6 +104,9 @@ class ModelDataOptions:
         raise typer.BadParameter(
             f"{reason}: name other data, such as files that were kept apart", param_hint="'--calibrate'"
         )
+
+    def _forget(self, name: str) -> ModelDataOptions:
+        return replace(self, remembered={one: value for one, value in self.remembered.items() if one != name})
 
     def _merge(self, remembered: dict[str, str]) -> DataOptions:
         return DataOptions.from_dict(remembered | self.given.to_dict())
