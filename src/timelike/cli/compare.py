@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import INTERRUPTED, in_options
-from .options.data import DataOptions, Source, require_labels, with_data_options
+from .options.data import DataOptions, Source, Split, require_labels, with_data_options
 from .options.job import Job
 from .output import AsJson, emit, json_fields
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     notes="list of texts: what to know about the comparison",
     design="text: how the data were divided",
     report="text or null: the report that was written",
-    model="text or null: the folder of the best method, refitted on everything",
+    model="text or null: the folder of the best method, fitted on everything, or on an official training part alone",
 )
 @with_data_options
 def compare(
@@ -45,7 +45,12 @@ def compare(
         Path | None, typer.Option(help="A folder from which the same command resumes, also after Ctrl-C.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Save the best method, fitted on everything, as a model.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Save the best method as a model, fitted on everything, or on an official training part alone."
+        ),
+    ] = None,
     *,
     data: DataOptions,
     as_json: AsJson = False,
@@ -62,8 +67,9 @@ def compare(
 
     if out is not None:
         refuse_to_replace(out)
-    parts = data.load_parts(source)
+    parts = {"all": data.load(source)} if data.split == Split.ALL else data.load_parts(source)
     X, *test = parts.values()
+    part = next(iter(parts))
     labels = require_labels(X, source)
     official = (test[0], require_labels(test[0], source)) if test else None
     found = compare_methods(
@@ -84,14 +90,15 @@ def compare(
         page.add("Methods", found)
         text += f"\n\nreport: {page.save(report)}"
     if out is not None:
-        save_model(found.best(), out)
-        Job(data=source, seed=seed, load=data).write(
+        save_model(found.best(split="train" if test else None), out)  # what it was scored on stays unseen
+        Job(data=source, part=part, seed=seed, load=data).write(
             out
-        )  # with the options for reading data, which the model remembers
+        )  # so that the model remembers the options for reading data
         text += f"\n\nmodel: {out}"
     ranked = found.ranked_rows()
     if out is None and ranked:
-        text += f"\n--out FOLDER saves the best, {ranked[0].method}, fitted on everything, as a model."
+        fitted_on = "the training part" if test else "everything"
+        text += f"\n--out FOLDER saves the best, {ranked[0].method}, fitted on {fitted_on}, as a model."
     rows = [*ranked, *(row for row in found.rows if row not in ranked)]
     result = {
         "best": ranked[0].method if ranked else None,

@@ -32,7 +32,12 @@ def forecast(
     samples: Annotated[int, typer.Option(help="Futures to draw, from a method that draws them.", min=1)] = 1,
     level: Annotated[float, typer.Option(help="Of the intervals.", min=0, max=1)] = 0.8,
     calibrate: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Data that the model has not seen, for calibrated intervals.")
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Data that are neither learned from nor forecast, for calibrated intervals; of an official split the "
+            "test part.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the expected futures; the suffix says the format.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the first sequence and its future.")] = None,
@@ -50,8 +55,10 @@ def forecast(
     loaded, options = open_model(model, data)
     forecaster = require_forecaster(loaded)
     if calibrate is not None:
-        forecaster.calibrate(options.load(calibrate))
-    X = options.load(source, "test")
+        options.refuse_calibration(calibrate, source)
+        forecaster.calibrate(options.load_unlabelled(calibrate, "test"))
+    options.warn_about_overlap(source, "test")
+    X = options.load_unlabelled(source, "test")
     found = forecaster.predict(X, horizon, n_samples=samples, random_state=seed)
     low, high = found.interval(level) if _has_interval(found) else (None, None)
     if out is not None:

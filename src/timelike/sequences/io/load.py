@@ -157,6 +157,17 @@ def load(
     return _choose_split(parts, split, source)
 
 
+def list_source_files(source: Any, *, has_options: bool = False) -> list[Path]:
+    """The files, or the folder of a data set, that `load` would read; none for a data set by its name.
+
+    `has_options` is whether options for columns are given, which tell recordings from a data set in one folder.
+    """
+    resolved = _resolve_source(source, has_options)
+    if isinstance(resolved, Path):
+        return _find_class_folders(resolved).files or [resolved]
+    return resolved if isinstance(resolved, list) else []
+
+
 def _resolve_source(source: Any, has_options: bool) -> list[Path] | Path | str:
     """The meaning of `source`: a list of recordings, another file or folder, or a name."""
     location = os.fspath(source) if isinstance(source, os.PathLike) else source
