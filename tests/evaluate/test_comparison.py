@@ -134,7 +134,7 @@ def test_the_best_can_leave_out_the_test_part():
     best = compared(X, ["msm", "euclidean"], test=(test, test.labels)).best(split="train")
     assert len(best.sequences_) == len(X)
     np.testing.assert_array_equal(best.sequences_.values, X.values)
-    with pytest.raises(ValueError, match='after a single split'):
+    with pytest.raises(ValueError, match="after a single split"):
         compared(X, ["msm"], cv=2).best(split="train")
 
 

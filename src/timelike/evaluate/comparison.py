@@ -199,8 +199,9 @@ class Comparison:
     def best(self, *, split: Literal["train"] | None = None) -> Any:
         """The best method, fitted on everything: an estimator that predicts, or a metric if only distances are scored.
 
-        `split="train"` leaves out the test part of an official split, so that the model can be scored on it. It trains without a time limit, whatever the budget was, and for `max_steps` if they were given. Preparation
-        steps are part of it, in a scikit-learn Pipeline; a metric takes sequences that are already prepared.
+        `split="train"` leaves out the test part of an official split, so that the model can be scored on it. It trains
+        without a time limit, whatever the budget was, and for `max_steps` if they were given. Preparation steps are
+        part of it, in a scikit-learn Pipeline; a metric takes sequences that are already prepared.
         """
         rows = self.ranked_rows()
         if not rows:
