@@ -67,6 +67,7 @@ def test_a_reader_that_stops_reading_is_no_error(recordings):
     with start("match", recordings / "bob_run_0.csv", recordings, "-k", 5, "--json") as process:
         process.stdout.close()
         assert process.stderr.read() == ""
+        assert process.wait(60) == 141  # as of cat or grep, and no failure of its own
 
 
 def test_ctrl_c_ends_a_command_at_once_with_130(recordings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import shlex
 import signal
@@ -10,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import typer
@@ -20,6 +21,7 @@ from ..core.interrupts import immediate_interrupts
 from ..core.progress import omit_lines
 
 FAILURE, INTERRUPTED = 1, 130
+_OUTPUT_CLOSED = 141  # as of a program that SIGPIPE ends: `| head -1` has what it wanted
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError, NotImplementedError)
 _IN_TERMINAL = {  # patterns of arguments in Python, and the options that replace them
     r'\bon_error="skip"': "--on-error skip",
@@ -52,11 +54,19 @@ def exit_on_error(debug: bool = False) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        is_broken_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
-        if debug or is_broken_pipe or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
-            raise  # typer ends the program by itself, also when nobody reads its output any more
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            _discard_output()
+            raise typer.Exit(_OUTPUT_CLOSED) from None
+        if debug or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+            raise  # typer ends the program by itself
         typer.secho(f"timelike: {_describe_error(error)}", fg="red", err=True)
         raise typer.Exit(FAILURE) from None
+
+
+def _discard_output() -> None:
+    """Send what is still in the buffer nowhere: Python would write it at its end, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _describe_error(error: Exception) -> str:
