@@ -15,6 +15,7 @@ from .options.data import DataOptions, require_labels, with_data_options
 from .options.job import Job
 from .options.settings import Settings, apply_settings, split_settings
 from .output import AsJson, emit, json_fields
+from .targets import check_model_target, with_parent
 
 
 def _make(name: str, *args: Any, **options: Any) -> Any:
@@ -68,7 +69,7 @@ def learn(
         Path | None,
         typer.Option(help="A folder from which the training resumes, also after Ctrl-C, by the same command."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of random methods; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of random methods; 0 by default.", min=0)] = None,
     *,
     data: DataOptions,
     as_json: AsJson = False,
@@ -81,8 +82,6 @@ def learn(
       timelike learn BasicMotions --method classifier --set encoder__n_features=500 --out motions
       timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
     """
-    from ..models.serialization import refuse_to_replace
-
     given = Job(data=source, method=method, out=out, seed=seed, load=data, settings=split_settings(settings))
     todo = Job(seed=0).override(given) if job is None else Job.read(job).override(given)
     if todo.data is None or todo.method is None or todo.out is None:
@@ -90,7 +89,7 @@ def learn(
     if todo.method not in METHODS:
         raise typer.BadParameter(f"{todo.method!r}: expected one of {', '.join(METHODS)}", param_hint="'--method'")
     model = _make_model(todo, checkpoint)
-    refuse_to_replace(todo.out)  # before hours of training, and not after them
+    check_model_target(todo.out)  # before hours of training, and not after them
     X = todo.load.load(todo.data, "train")
     labels = None if todo.method in WITHOUT_LABELS else require_labels(X, todo.data)
     began = time.perf_counter()
@@ -100,7 +99,7 @@ def learn(
     if getattr(getattr(model, "history_", None), "stop_reason", None) == "Ctrl-C":
         typer.echo(f"timelike: stopped, and no model is written; the same command resumes from {checkpoint}", err=True)
         raise typer.Exit(INTERRUPTED)
-    model.save(todo.out)
+    model.save(with_parent(todo.out))
     file = todo.write(todo.out)
     result = {
         "model": str(todo.out),

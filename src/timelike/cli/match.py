@@ -37,7 +37,7 @@ def match(
         typer.Option("-k", help="How many matches at most in every stream, unless it is live; 1 by default.", min=1),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="The largest distance of a match; standard input is then searched live.")
+        float | None, typer.Option(help="The largest distance of a match; standard input is then searched live.", min=0)
     ] = None,
     normalize: Annotated[bool, typer.Option("--normalize", help="Compare shapes, at any level and scale.")] = False,
     *,

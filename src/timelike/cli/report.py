@@ -10,6 +10,7 @@ import typer
 from .loaded_model import ModelFolder
 from .options.data import DataOptions, Source, with_data_options
 from .output import AsJson, emit, json_fields
+from .targets import check_file_target
 
 
 @json_fields(
@@ -38,6 +39,7 @@ def report(
     """
     from ..report import write
 
+    check_file_target(out, "--out")
     X = data.load(source, "test")
     page = write(model, X)
     page.title = f"{page.title.partition(' on ')[0]} on {source}"
