@@ -153,7 +153,7 @@ def test_learn_says_what_is_missing_or_wrong(run, recordings, tmp_path):
 
 def test_a_place_that_holds_no_model_is_refused_before_the_training(run, recordings, monkeypatch):
     monkeypatch.setattr("timelike.encode.Rocket.fit", None)
-    for folder, message in ((recordings, "which is no part of a model"), (recordings / "no" / "m", "does not exist")):
+    for folder, message in ((recordings, "which is no part of a model"), (recordings / "no" / "no" / "m", "does not exist")):
         result = run("learn", recordings, "--method", "rocket", "--out", folder)
         assert result.exit_code == 1
         assert message in result.stderr
@@ -205,6 +205,40 @@ def test_forecasts_are_those_of_the_library_with_calibrated_intervals(answer, re
     assert (np.asarray(said["low"]) < np.asarray(said["high"])).all()
     scores = answer("evaluate", tmp_path / "ridge", recordings, "--horizon", 3)["scores"]
     assert 0 < scores["mse"] < 1
+
+
+@pytest.fixture
+def drawing(recordings, tmp_path):
+    """A model that draws futures."""
+    tl.forecast.Analog().fit(tl.load(recordings)).save(tmp_path / "analog")
+    return tmp_path / "analog"
+
+
+def test_few_futures_have_no_bounds_and_json_lists_those_that_were_drawn(answer, run, drawing, recordings):
+    ask = ("forecast", drawing, recordings, "--horizon", 2)
+    few = run(*ask, "--samples", 5)
+    assert few.exit_code == 0, few.output
+    assert few.stderr == "timelike: no bounds of level 0.8 from 5 futures: draw more with --samples\n"
+    assert few.stdout.splitlines()[0].split() == ["id", "step", "channel", "mean"]
+    said = answer(*ask, "--samples", 20)
+    assert np.shape(said["samples"]) == (20, 12, 2, 2)
+    expected = tl.load_model(drawing).predict(tl.load(recordings), 2, n_samples=20, random_state=0)
+    np.testing.assert_allclose(said["samples"], expected.samples)
+    np.testing.assert_allclose(said["low"], expected.interval(0.8)[0])
+    assert answer(*ask)["samples"] is None
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_a_table_of_a_forecast_has_its_bounds(answer, drawing, recordings, tmp_path, suffix):
+    file = tmp_path / "new" / f"next{suffix}"
+    said = answer("forecast", drawing, recordings, "--horizon", 2, "--samples", 20, "--out", file)
+    X = tl.load(file)
+    channels = ("ax", "ay") + (("ax low", "ay low", "ax high", "ay high") if suffix == ".csv" else ())
+    assert X.channel_names == channels
+    np.testing.assert_allclose(np.reshape(said["mean"], (-1, 2)), X.values[:, :2])
+    if suffix == ".csv":
+        np.testing.assert_allclose(np.reshape(said["low"], (-1, 2)), X.values[:, 2:4])
+        np.testing.assert_allclose(np.reshape(said["high"], (-1, 2)), X.values[:, 4:])
 
 
 def test_a_model_that_does_not_forecast_or_compare_says_so(run, model, answer, recordings, tmp_path):
