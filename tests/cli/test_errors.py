@@ -11,6 +11,7 @@ import typer
 
 import timelike as tl
 from blocked_torch import facts_without_torch
+from timelike.cli.errors import in_options
 from timelike.core.progress import print_line
 
 PROGRAM = [sys.executable, "-c", "from timelike.cli.main import app; app(prog_name='timelike')"]
@@ -297,3 +298,59 @@ def test_an_interrupted_row_may_have_other_remarks(run, recordings, monkeypatch)
     result = run("compare", recordings, "--label", "_([a-z]+)_", "--method", "euclidean")
     assert "stopped by Ctrl-C; missing values interpolated" in result.stdout
     assert result.exit_code == 130
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d/group=3/y.csv, line 4: 4 values for 2 columns",
+        "group=3.csv, line 4: 4 values",
+        "'group=3 of the day.csv' is a video",
+        '"k=3.csv" is odd',
+        "/data/split=\"a\"/cv=3/random_state=1.csv: no rows",
+        "Ridge(random_state=0, k=3) does not forecast",
+        "the words cv=",
+    ],
+)
+def test_what_the_user_has_written_is_never_translated(text):
+    for command in ("compare", "search", "describe"):
+        assert in_options(text, command) == text
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "translated"),
+    [
+        ("compare", "cv=1: expected at least 2", "--folds 1: expected at least 2"),
+        ("compare", "random_state=-1: expected", "--seed -1: expected"),
+        ("drift", "level=0.05: use n_permutations=99", "level=0.05: use --permutations 99"),
+        ("match", "max_distance=-1.0: expected", "--threshold -1.0: expected"),
+        (
+            "forecast",
+            "n_samples=5: Ridge has one future for a past; call calibrate(X) on sequences that were not used in fit, "
+            "to sample",
+            "--samples 5: Ridge has one future for a past; name with --calibrate data that were not used in "
+            "fit, to sample",
+        ),
+        ("search", "k=9: expected at most 3", "-k 9: expected at most 3"),
+        ("learn", "k=0: expected at least 1", "k=0: expected at least 1"),  # as --set k=0
+        ("describe", "name it with label=\"kind\" or values=['a', 'b c']", "name it with --label 'kind' or --values 'a,b c'"),
+    ],
+)
+def test_arguments_are_the_options_of_the_command_that_ran(command, text, translated):
+    assert in_options(text, command) == translated
+
+
+def test_a_path_with_an_equals_sign_is_printed_as_it_is(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d" / "group=3").mkdir(parents=True)
+    result = run("describe", "d/group=3/y.csv")
+    assert result.stderr == "timelike: there is no file or folder d/group=3/y.csv\n"
+
+
+def test_too_many_futures_are_refused_in_options(run, recordings, tmp_path):
+    model = tmp_path / "ridge"
+    assert run("learn", recordings, "--method", "ridge", "--out", model).exit_code == 0
+    result = run("forecast", model, recordings, "--horizon", 2, "--samples", 5)
+    assert result.stderr.startswith("timelike: --samples 5: Ridge has one future for a past; ")
+    assert "--calibrate" in result.stderr
+    assert "calibrate(X)" not in result.stderr

@@ -86,13 +86,13 @@ def compare(
     result: dict[str, Any] = {
         "best": ranked[0].method if ranked else None,
         "rows": [_to_fields(row) for row in rows],
-        "notes": [in_options(note) for note in found.notes],
+        "notes": [in_options(note, "compare") for note in found.notes],
         "design": found.design,
         "report": None,
         "model": None,
     }
     if not as_json:
-        typer.echo(in_options(str(found)))  # before anything that may fail: the comparison may have taken hours
+        typer.echo(in_options(str(found), "compare"))  # before anything that may fail: the comparison may have taken hours
     try:
         if report is not None:
             page = Page(source, lead="Which method fits.")
