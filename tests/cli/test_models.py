@@ -272,6 +272,7 @@ def test_a_training_that_was_interrupted_resumes(run, answer, no_ctrl_c_before, 
         "--out",
         tmp_path / "m",
     )
+    tl.SiameseGRU()  # imports torch, which may take longer than the timer
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     stopped = run(*ask, "--set", "max_steps=1000000")
@@ -308,3 +309,42 @@ def test_every_method_is_tried():
         "fused",
     ]
     assert METHODS.keys() == {*tried, "classifier", "regressor", "ridge", "persistence"}
+
+
+def press_ctrl_c(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_a_method_without_steps_says_that_no_model_is_written(run, recordings, tmp_path, monkeypatch):
+    monkeypatch.setattr("timelike.encode.Rocket.fit", press_ctrl_c)
+    result = run("learn", recordings, "--method", "rocket", "--out", tmp_path / "m")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == "timelike: stopped by Ctrl-C, and no model is written\n"
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.learn
+def test_ctrl_c_in_a_training_names_the_option_that_keeps_it(run, recordings, tmp_path, monkeypatch):
+    monkeypatch.setattr("timelike.SiameseGRU.fit", press_ctrl_c)
+    ask = ("learn", recordings, *LABEL, "--method", "siamese", "--out", tmp_path / "m")
+    result = run(*ask)
+    assert result.exit_code == 130
+    assert "no model is written; with --checkpoint FOLDER the training would be kept" in result.stderr
+    assert "the same command resumes from" in run(*ask, "--checkpoint", tmp_path / "steps").stderr
+
+
+def test_one_sequence_is_singular(run, recordings, tmp_path):
+    one = recordings / "bob_run_0.csv"
+    assert "learned Rocket from 1 sequence in" in run(
+        "learn", one, "--method", "rocket", "--set", "n_features=200", "--out", tmp_path / "m"
+    ).stdout
+    assert ": 1 vector of " in run("embed", tmp_path / "m", one, "--out", tmp_path / "z.npz").stdout
+    assert "has 1 sequence, counted from 0" in run("align", one, one, "--item", 1).stderr
+    run("learn", one, "--method", "ridge", "--out", tmp_path / "next")
+    assert run("evaluate", tmp_path / "next", one).stdout.splitlines()
+    assert "1 window of 1 sequence" in run("evaluate", tmp_path / "next", one).stdout
+
+
+def test_a_report_has_the_right_article(run, model, recordings, tmp_path):
+    run("report", model, recordings, "--out", tmp_path / "page.html")
+    assert "What an EmbeddingClassifier does with 12 sequences." in (tmp_path / "page.html").read_text()

@@ -72,6 +72,8 @@ def _parse_items(text: str) -> tuple[int, int]:
 
 
 def _take(X: Any, position: int, source: str) -> Any:
+    from ..core.parameters import format_count
+
     if position >= len(X):
-        raise ValueError(f"--item {position}: {source} has {len(X)} sequences, counted from 0")
+        raise ValueError(f"--item {position}: {source} has {format_count(len(X), 'sequence')}, counted from 0")
     return X[position : position + 1]

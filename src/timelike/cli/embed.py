@@ -37,13 +37,15 @@ def embed(
     Examples:
       timelike embed motions BasicMotions --out vectors.npz
     """
+    from ..core.parameters import format_count
+
     check_file_target(out, "--out", SUFFIXES)
     loaded, options = open_model(model, data)
     encoder, X = as_encoder(loaded), options.load(source)
     vectors = encoder.encode(X)
     _write_vectors(out, vectors, X)
     result = {"file": str(out), "sequences": len(X), "features": vectors.shape[1]}
-    emit("embed", result, f"wrote {out}: {len(X)} vectors of {vectors.shape[1]} features", as_json)
+    emit("embed", result, f"wrote {out}: {format_count(len(X), 'vector')} of {format_count(vectors.shape[1], 'feature')}", as_json)
 
 
 def _write_vectors(out: Path, vectors: Any, X: Sequences) -> None:

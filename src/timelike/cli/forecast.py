@@ -109,9 +109,12 @@ def _to_written_sequences(found: Forecast, low: Any, high: Any, out: Path) -> Se
 
 def _format_forecast(names: Any, found: Forecast, low: Any, high: Any) -> str:
     """A line for every sequence, step and channel; of frames that are images only how many there are."""
+    from ..core.parameters import format_count
+
     mean = found.mean
     if mean.ndim > 3:
-        return f"{mean.shape[0]} futures of {mean.shape[1]} frames {mean.shape[2:]}: write them with --out"
+        counts = f"{format_count(mean.shape[0], 'future')} of {format_count(mean.shape[1], 'frame')}"
+        return f"{counts} {mean.shape[2:]}: write them with --out"
     channels = found.channel_names or [str(number) for number in range(mean.shape[2])]
     columns = ("id", "step", "channel", "mean", *(() if low is None else ("low", "high")))
     rows = [

@@ -82,6 +82,8 @@ def learn(
       timelike learn BasicMotions --method classifier --set encoder__n_features=500 --out motions
       timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
     """
+    from ..core.parameters import format_count
+
     given = Job(data=source, method=method, out=out, seed=seed, load=data, settings=split_settings(settings))
     todo = Job(seed=0).override(given) if job is None else Job.read(job).override(given)
     if todo.data is None or todo.method is None or todo.out is None:
@@ -93,11 +95,15 @@ def learn(
     X = todo.load.load(todo.data, "train")
     labels = None if todo.method in WITHOUT_LABELS else require_labels(X, todo.data)
     began = time.perf_counter()
-    with nullcontext() if checkpoint is None else library_interrupts():
-        model.fit(X) if labels is None else model.fit(X, labels)
+    try:
+        with nullcontext() if checkpoint is None else library_interrupts():
+            model.fit(X) if labels is None else model.fit(X, labels)
+    except KeyboardInterrupt:
+        _explain_interrupt(model, checkpoint)
+        raise typer.Exit(INTERRUPTED) from None
     seconds = time.perf_counter() - began
     if getattr(getattr(model, "history_", None), "stop_reason", None) == "Ctrl-C":
-        typer.echo(f"timelike: stopped, and no model is written; the same command resumes from {checkpoint}", err=True)
+        _explain_interrupt(model, checkpoint)
         raise typer.Exit(INTERRUPTED)
     model.save(with_parent(todo.out))
     file = todo.write(todo.out)
@@ -109,8 +115,17 @@ def learn(
         "seconds": seconds,
         "job": str(file),
     }
-    text = f"learned {type(model).__name__} from {len(X)} sequences in {seconds:.1f} s: {todo.out}"
+    text = f"learned {type(model).__name__} from {format_count(len(X), 'sequence')} in {seconds:.1f} s: {todo.out}"
     emit("learn", result, text, as_json)
+
+
+def _explain_interrupt(model: Any, checkpoint: Path | None) -> None:
+    words = "timelike: stopped by Ctrl-C, and no model is written"
+    if checkpoint is not None:
+        words += f"; the same command resumes from {checkpoint}"
+    elif "trainer" in model.get_params(deep=False):  # others have no steps that could be kept
+        words += "; with --checkpoint FOLDER the training would be kept, and the same command would resume it"
+    typer.echo(words, err=True)
 
 
 def _make_model(job: Job, checkpoint: Path | None) -> Any:

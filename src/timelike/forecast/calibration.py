@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.parameters import check_float, format_count
 from ..core.progress import TimedProgressMeter
 from ..models import schema
 from ..sequences import Sequences
@@ -82,8 +83,8 @@ class ConformalCalibration(NamedTuple):
         if counts.min() < need:
             step = int(np.argmin(counts >= need))
             raise ValueError(
-                f"calibrated by {counts[step]} windows at step {step + 1}, and {need} are needed for the quantile "
-                f"{q:g}: {_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or use a quantile closer "
+                f"calibrated by {format_count(counts[step], 'window')} at step {step + 1}, and {need} are needed for the "
+                f"quantile {q:g}: {_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or use a quantile closer "
                 "to 0.5"
             )
         for count in np.unique(counts):
@@ -214,8 +215,6 @@ def min_windows(q: float) -> int:
 
 def tail_quantiles(level: Any) -> tuple[float, float]:
     """The quantiles of the lower and upper bound of an interval."""
-    from ..core.parameters import check_float
-
     level = check_float(level, "level", above=0.0)
     if level >= 1:
         raise ValueError(f"level={level}: expected a number between 0 and 1, such as 0.8")
