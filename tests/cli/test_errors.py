@@ -185,6 +185,19 @@ def test_a_target_is_refused_before_the_data_are_read(run, recordings, tmp_path,
     assert words in result.stderr
 
 
+def test_the_demo_refuses_a_folder_before_it_begins(run, tmp_path):
+    result = run("demo", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "is a folder: expected the name of a file" in result.stderr
+
+
+def test_the_help_lists_every_exit_code(run):
+    said = " ".join(run("--help").stdout.split())
+    for words in ("1 failure", "2 wrong usage", "3 with drift --exit-code", "130 interrupted", "141 when the reader"):
+        assert words in said
+    assert "with --exit-code it is 3 if they differ" in " ".join(run("drift", "--help").stdout.split())
+
+
 @pytest.mark.parametrize(
     ("words", "suffixes"),
     [
@@ -251,6 +264,8 @@ def test_a_comparison_in_which_nothing_finishes_is_a_failure(run, tmp_path):
     assert result.exit_code == 1
     assert "failed" in result.stdout or "length" in result.stdout
     assert "timelike: no method has finished: 1-NN Euclidean: " in result.stderr
+    methods = ("--method", "1-NN DTW", "--method", "statistics + forest")  # the example in the help
+    assert run("compare", tmp_path / "byclass", *methods, "--folds", 2).exit_code == 0
 
 
 def interrupt_after_first(monkeypatch):
@@ -307,7 +322,7 @@ def test_an_interrupted_row_may_have_other_remarks(run, recordings, monkeypatch)
         "group=3.csv, line 4: 4 values",
         "'group=3 of the day.csv' is a video",
         '"k=3.csv" is odd',
-        "/data/split=\"a\"/cv=3/random_state=1.csv: no rows",
+        '/data/split="a"/cv=3/random_state=1.csv: no rows',
         "Ridge(random_state=0, k=3) does not forecast",
         "the words cv=",
     ],
@@ -333,7 +348,11 @@ def test_what_the_user_has_written_is_never_translated(text):
         ),
         ("search", "k=9: expected at most 3", "-k 9: expected at most 3"),
         ("learn", "k=0: expected at least 1", "k=0: expected at least 1"),  # as --set k=0
-        ("describe", "name it with label=\"kind\" or values=['a', 'b c']", "name it with --label 'kind' or --values 'a,b c'"),
+        (
+            "describe",
+            "name it with label=\"kind\" or values=['a', 'b c']",
+            "name it with --label 'kind' or --values 'a,b c'",
+        ),
     ],
 )
 def test_arguments_are_the_options_of_the_command_that_ran(command, text, translated):

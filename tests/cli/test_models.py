@@ -153,7 +153,10 @@ def test_learn_says_what_is_missing_or_wrong(run, recordings, tmp_path):
 
 def test_a_place_that_holds_no_model_is_refused_before_the_training(run, recordings, monkeypatch):
     monkeypatch.setattr("timelike.encode.Rocket.fit", None)
-    for folder, message in ((recordings, "which is no part of a model"), (recordings / "no" / "no" / "m", "does not exist")):
+    for folder, message in (
+        (recordings, "which is no part of a model"),
+        (recordings / "no" / "no" / "m", "does not exist"),
+    ):
         result = run("learn", recordings, "--method", "rocket", "--out", folder)
         assert result.exit_code == 1
         assert message in result.stderr
@@ -272,7 +275,8 @@ def test_a_training_that_was_interrupted_resumes(run, answer, no_ctrl_c_before, 
         "--out",
         tmp_path / "m",
     )
-    tl.SiameseGRU()  # imports torch, which may take longer than the timer
+    # imports and compiles what the training needs, which may take longer than the timer
+    answer("learn", recordings, *LABEL, "--method", "siamese", "--set", "max_steps=1", "--out", tmp_path / "warm")
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     stopped = run(*ask, "--set", "max_steps=1000000")
@@ -335,9 +339,10 @@ def test_ctrl_c_in_a_training_names_the_option_that_keeps_it(run, recordings, tm
 
 def test_one_sequence_is_singular(run, recordings, tmp_path):
     one = recordings / "bob_run_0.csv"
-    assert "learned Rocket from 1 sequence in" in run(
-        "learn", one, "--method", "rocket", "--set", "n_features=200", "--out", tmp_path / "m"
-    ).stdout
+    assert (
+        "learned Rocket from 1 sequence in"
+        in run("learn", one, "--method", "rocket", "--set", "n_features=200", "--out", tmp_path / "m").stdout
+    )
     assert ": 1 vector of " in run("embed", tmp_path / "m", one, "--out", tmp_path / "z.npz").stdout
     assert "has 1 sequence, counted from 0" in run("align", one, one, "--item", 1).stderr
     run("learn", one, "--method", "ridge", "--out", tmp_path / "next")

@@ -97,7 +97,7 @@ def test_match_names_the_line_of_standard_input_that_it_cannot_read(run, pattern
         "x;time\n0;0\n1,0;1\n2,0;2\n1;3\n0;4\n",
         "x\n0\n1\n2\n1\n0\n",
         "time,x\n2024-01-01 10:00:00,0\n2024-01-01 10:00:01,1\n2024-01-01 10:00:02,2\n2024-01-01 10:00:03,1\n",
-        "\ufeff\"a, b\",\"x\",\n,0,\n,1,\n,2,\n,1,\n",
+        '\ufeff"a, b","x",\n,0,\n,1,\n,2,\n,1,\n',
         "time\tx\n0\t0\n1\t1,0\n2\t2\n3\t1\n",
     ],
 )

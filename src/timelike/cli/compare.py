@@ -41,7 +41,8 @@ def compare(
     folds: Annotated[int | None, typer.Option(help="Of the cross-validation; 5 by default.", min=2)] = None,
     max_steps: Annotated[int | None, typer.Option(help="Steps of every training of a network.", min=1)] = None,
     budget: Annotated[
-        float | None, typer.Option(help="Minutes for all methods, by the clock; a second run may differ.", callback=check_positive)
+        float | None,
+        typer.Option(help="Minutes for all methods, by the clock; a second run may differ.", callback=check_positive),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the folds and of random methods.", min=0)] = 0,
     checkpoint: Annotated[
@@ -92,7 +93,9 @@ def compare(
         "model": None,
     }
     if not as_json:
-        typer.echo(in_options(str(found), "compare"))  # before anything that may fail: the comparison may have taken hours
+        typer.echo(
+            in_options(str(found), "compare")
+        )  # before anything that may fail: the comparison may have taken hours
     try:
         if report is not None:
             page = Page(source, lead="Which method fits.")

@@ -45,7 +45,12 @@ def embed(
     vectors = encoder.encode(X)
     _write_vectors(out, vectors, X)
     result = {"file": str(out), "sequences": len(X), "features": vectors.shape[1]}
-    emit("embed", result, f"wrote {out}: {format_count(len(X), 'vector')} of {format_count(vectors.shape[1], 'feature')}", as_json)
+    emit(
+        "embed",
+        result,
+        f"wrote {out}: {format_count(len(X), 'vector')} of {format_count(vectors.shape[1], 'feature')}",
+        as_json,
+    )
 
 
 def _write_vectors(out: Path, vectors: Any, X: Sequences) -> None:

@@ -35,12 +35,16 @@ def forecast(
     model: ModelFolder,
     source: Source,
     horizon: Annotated[int, typer.Option(help="How many steps.", min=1)],
-    samples: Annotated[int, typer.Option(help="Futures to draw, from a method that draws them; --json lists them.", min=1)] = 1,
+    samples: Annotated[
+        int, typer.Option(help="Futures to draw, from a method that draws them; --json lists them.", min=1)
+    ] = 1,
     level: Annotated[float, typer.Option(help="Of the intervals, between 0 and 1.", callback=check_open_unit)] = 0.8,
     calibrate: Annotated[
         str | None, typer.Option(metavar="DATA", help="Data that the model has not seen, for calibrated intervals.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the expected futures, in .csv and .parquet with their bounds.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the expected futures, in .csv and .parquet with their bounds.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the first sequence and its future.")] = None,
     seed: Annotated[int, typer.Option(help="Of the futures that are drawn.", min=0)] = 0,
     *,

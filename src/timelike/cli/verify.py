@@ -26,7 +26,8 @@ def verify(
         str | None, typer.Option(metavar="DATA", help="Labelled data that set the threshold of a model without one.")
     ] = None,
     false_accept: Annotated[
-        float, typer.Option(help="The rate of false accepts to calibrate for, between 0 and 1.", callback=check_open_unit)
+        float,
+        typer.Option(help="The rate of false accepts to calibrate for, between 0 and 1.", callback=check_open_unit),
     ] = 0.01,
     *,
     data: DataOptions,

@@ -82,10 +82,10 @@ class ConformalCalibration(NamedTuple):
         need = min_windows(q)
         if counts.min() < need:
             step = int(np.argmin(counts >= need))
+            windows = format_count(int(counts[step]), "window")
             raise ValueError(
-                f"calibrated by {format_count(counts[step], 'window')} at step {step + 1}, and {need} are needed for the "
-                f"quantile {q:g}: {_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or use a quantile closer "
-                "to 0.5"
+                f"calibrated by {windows} at step {step + 1}, and {need} are needed for the quantile {q:g}: "
+                f"{_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or use a quantile closer to 0.5"
             )
         for count in np.unique(counts):
             steps = np.flatnonzero(counts == count)

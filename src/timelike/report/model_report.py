@@ -157,9 +157,10 @@ def _title(model: Any, X: Sequences, data: Any) -> str:
 
 
 def _lead(model: Any, X: Sequences) -> str:
+    name = _with_article(type(model).__name__)
     return (
-        f"What {_with_article(type(model).__name__)} does with {format_count(len(X), 'sequence')}. The scores are those "
-        "of new data only if the model was not fitted on these sequences."
+        f"What {name} does with {format_count(len(X), 'sequence')}. The scores are those of new data only if the model "
+        "was not fitted on these sequences."
     )
 
 

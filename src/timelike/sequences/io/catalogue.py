@@ -185,10 +185,11 @@ def _refuse_other_files(name: str) -> None:
 
 def _not_found_message(name: str, searched: list[str], names: set[str], reason: str) -> str:
     """The mistake that is likelier first: a mistyped path; then where a data set would come from."""
+    folder = archive.cache_folder() / name
     return (
         f"there is no file or folder {name}, and no data set of that name{_near_names_hint(name, names)}\n"
-        f"Data sets are in {'; '.join(searched)}; {reason}: download it on a computer with a network and unpack it into "
-        f"{archive.cache_folder() / name}, or set TIMELIKE_DATA to a folder that holds {name}_TRAIN.ts or {name}.npz"
+        f"Data sets are in {'; '.join(searched)}; {reason}: download it on a computer with a network and unpack it "
+        f"into {folder}, or set TIMELIKE_DATA to a folder that holds {name}_TRAIN.ts or {name}.npz"
     )
 
 
