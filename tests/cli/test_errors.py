@@ -373,3 +373,16 @@ def test_too_many_futures_are_refused_in_options(run, recordings, tmp_path):
     assert result.stderr.startswith("timelike: --samples 5: Ridge has one future for a past; ")
     assert "--calibrate" in result.stderr
     assert "calibrate(X)" not in result.stderr
+
+
+def test_ctrl_c_while_the_best_is_fitted_keeps_the_table(run, recordings, tmp_path, monkeypatch):
+    def press_ctrl_c(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("timelike.evaluate.Comparison.best", press_ctrl_c)
+    words = ("compare", recordings, "--label", "_([a-z]+)_", "--method", "euclidean", "--out", tmp_path / "best")
+    result = run(*words)
+    assert result.exit_code == 130
+    assert result.stdout.startswith("| method")
+    assert result.stderr == "timelike: stopped by Ctrl-C, and no model is written\n"
+    assert json.loads(run(*words, "--json").stdout)["result"]["best"] == "euclidean"

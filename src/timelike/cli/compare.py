@@ -16,7 +16,7 @@ from .output import AsJson, json_fields, to_json
 from .targets import check_file_target, check_model_target, with_parent
 
 if TYPE_CHECKING:
-    from ..evaluate import ComparisonRow
+    from ..evaluate import Comparison, ComparisonRow
 
 
 @json_fields(
@@ -60,8 +60,6 @@ def compare(
       timelike compare BasicMotions --method "1-NN DTW" --method "statistics + forest"
     """
     from ..evaluate import compare as compare_methods
-    from ..models import save_model
-    from ..report import Page
 
     _check_methods(method or [])
     check_file_target(report, "--report")
@@ -92,20 +90,14 @@ def compare(
         "report": None,
         "model": None,
     }
-    if not as_json:
-        typer.echo(
-            in_options(str(found), "compare")
-        )  # before anything that may fail: the comparison may have taken hours
+    if not as_json:  # before anything that may fail: the comparison may have taken hours
+        typer.echo(in_options(str(found), "compare"))
     try:
         if report is not None:
-            page = Page(source, lead="Which method fits.")
-            page.add("Methods", found)
-            result["report"] = str(page.save(report))
+            result["report"] = _write_report(found, report, source)
         if out is not None and ranked and not found.is_interrupted:
-            save_model(found.best(), with_parent(out))
             # with the options for reading data, which the model remembers
-            Job(data=source, seed=seed, load=data).write(out)
-            result["model"] = str(out)
+            result["model"] = _write_best(found, out, Job(data=source, seed=seed, load=data))
     finally:
         if as_json:
             typer.echo(to_json("compare", result))
@@ -128,6 +120,27 @@ def _check_methods(names: list[str]) -> None:
             near = [by_lower[one] for one in difflib.get_close_matches(name.lower(), by_lower, n=3)]
             hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"expected {', '.join(method_names())}"
             raise typer.BadParameter(f"there is no method {name!r}: {hint}", param_hint="'--method'")
+
+
+def _write_report(found: Comparison, file: Path, source: str) -> str:
+    from ..report import Page
+
+    page = Page(source, lead="Which method fits.")
+    page.add("Methods", found)
+    return str(page.save(file))
+
+
+def _write_best(found: Comparison, folder: Path, job: Job) -> str:
+    """Save the best method, fitted on everything; Ctrl-C during that is said, since the table is already there."""
+    from ..models import save_model
+
+    try:
+        save_model(found.best(), with_parent(folder))
+    except KeyboardInterrupt:
+        typer.echo("timelike: stopped by Ctrl-C, and no model is written", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    job.write(folder)
+    return str(folder)
 
 
 def _echo_written(result: dict[str, Any], out: Path | None) -> None:
