@@ -1,6 +1,7 @@
 """Running commands in this process, and files for them."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -48,6 +49,13 @@ def check_schema(content, command):
             assert words.endswith("or null"), name
         else:
             assert isinstance(value, KINDS[words.removesuffix(" or null").partition(" of ")[0]]), name
+
+
+@pytest.fixture
+def new_recordings(recordings, tmp_path):
+    """The same recordings in another folder, which no model was learned from."""
+    shutil.copytree(recordings, tmp_path / "new")
+    return tmp_path / "new"
 
 
 @pytest.fixture

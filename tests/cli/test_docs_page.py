@@ -78,3 +78,4 @@ def test_examples_in_the_help_run(recordings, tmp_path, monkeypatch):
         assert words[0] == "timelike"
         result = CliRunner().invoke(app, words[1:], input="0\n1\n2\n1\n0\n")
         assert result.exit_code == 0, f"{example}\n{result.output}"
+        assert "was learned from" not in result.stderr, f"{example} scores or calibrates on training data"

@@ -6,12 +6,14 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 from timelike.cli.learn import METHODS, WITHOUT_LABELS
 
 LABEL = ("--label", "_([a-z]+)")
 FEW = ("--set", "encoder__n_features=200")
+TRAINED = ("tloss", "siamese", "coupled", "tap", "prototypes", "separation", "srvp")
 
 
 @pytest.fixture
@@ -89,6 +91,21 @@ def test_search_gives_the_nearest_first_by_name(answer, model, recordings):
     assert said["ids"][0][0] == "anna_run_0"
     assert said["labels"] == [["run"] * 3]
     assert said["distances"][0] == sorted(said["distances"][0])
+
+
+def test_the_best_of_a_comparison_with_preparation_steps_can_be_searched_and_embedded(answer, recordings, tmp_path):
+    X = tl.load(recordings, label=LABEL[1])
+    for name, last in (
+        ("nearest", tl.Neighbors("euclidean")),
+        ("rocket", tl.EmbeddingClassifier(tl.Rocket(n_features=84, random_state=0), head="ridge")),
+    ):
+        tl.save_model(make_pipeline(tl.prepare.Resample(10), last).fit(X, X.labels), tmp_path / name)
+    said = answer("search", tmp_path / "nearest", recordings, recordings, "-k", 2)
+    found = tl.Euclidean().neighbors(X.resample(10), X.resample(10), 2)
+    assert said["ids"] == [[str(X.ids[i]) for i in row] for row in found.ids]
+    answer("embed", tmp_path / "rocket", recordings, "--out", tmp_path / "z.npz")
+    model = tl.load_model(tmp_path / "rocket")
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npz")["vectors"], model[-1].encoder_.encode(X.resample(10)))
 
 
 def test_verify_calibrates_a_threshold_on_labelled_data(answer, run, metric, recordings):
@@ -175,6 +192,34 @@ def test_compare_ranks_methods_and_saves_the_best(answer, recordings, tmp_path):
     assert answer("evaluate", tmp_path / "best", recordings)["scores"]["accuracy"] == 1  # it remembers the labels
 
 
+def test_compare_never_fits_the_winner_on_the_official_test_part(answer, run, tmp_path):
+    rng = np.random.default_rng(0)
+    train, test = (  # noise, of which nothing can be learned
+        tl.Sequences(rng.standard_normal((30, 12, 1)), labels=rng.permutation(["a", "b"] * 15)) for _ in range(2)
+    )
+    source = tmp_path / "noise.npz"
+    train.save(source, test=test)
+    ask = ("compare", source, "--method", "1-NN Euclidean")
+    (row,) = answer(*ask, "--out", tmp_path / "best")["rows"]
+    assert len(tl.load_model(tmp_path / "best").sequences_) == 30
+    scores = answer("evaluate", tmp_path / "best", source)["scores"]
+    assert scores["accuracy"] == pytest.approx(row["scores"]["accuracy"][0])
+    assert scores["accuracy"] < 0.9
+    assert "fitted on the training part, as a model" in run(*ask).stdout
+    answer(*ask, "--split", "all", "--folds", 2, "--out", tmp_path / "all")
+    assert len(tl.load_model(tmp_path / "all").sequences_) == 60
+
+
+def test_a_saved_winner_shows_no_command_that_fails(answer, run, recordings, tmp_path):
+    answer("compare", recordings, *LABEL, "--method", "1-NN Euclidean", "--folds", 2, "--out", tmp_path / "best")
+    job = (tmp_path / "best" / "job.toml").read_text()
+    assert "timelike learn" not in job
+    assert 'label = "_([a-z]+)"' in job
+    summary = tl.models.summarize_model(tl.load_model(tmp_path / "best"), tmp_path / "best")
+    assert "timelike learn" not in summary.commands
+    assert "Neighbors(" in summary.commands
+
+
 @pytest.mark.learn
 def test_compare_at_its_defaults_says_how_long_it_takes_and_what_is_left_out(run, recordings, monkeypatch):
     monkeypatch.setattr("timelike.evaluate.run._MIN_ANNOUNCED_SECONDS", 0.0)
@@ -196,17 +241,18 @@ def test_compare_counts_steps(answer, recordings):
 
 
 def test_forecasts_are_those_of_the_library_with_calibrated_intervals(answer, recordings, tmp_path):
-    answer("learn", recordings, "--method", "ridge", "--out", tmp_path / "ridge")
-    ask = ("forecast", tmp_path / "ridge", recordings, "--horizon", 3)
+    answer("learn", recordings / "anna*.csv", "--method", "ridge", "--out", tmp_path / "ridge")
+    new, others = recordings / "bob_run*.csv", recordings / "bob_walk*.csv"
+    ask = ("forecast", tmp_path / "ridge", new, "--horizon", 3)
     said = answer(*ask, "--out", tmp_path / "next.npz", "--plot", tmp_path / "next.png")
-    expected = tl.load_model(tmp_path / "ridge").predict(tl.load(recordings), 3).mean
+    expected = tl.load_model(tmp_path / "ridge").predict(tl.load(new), 3).mean
     np.testing.assert_allclose(said["mean"], expected)
     assert said["low"] is None
     np.testing.assert_allclose(tl.load(tmp_path / "next.npz").values, expected.reshape(-1, 2))
     assert (tmp_path / "next.png").read_bytes().startswith(b"\x89PNG")
-    said = answer(*ask, "--calibrate", recordings)
+    said = answer(*ask, "--calibrate", others)
     assert (np.asarray(said["low"]) < np.asarray(said["high"])).all()
-    scores = answer("evaluate", tmp_path / "ridge", recordings, "--horizon", 3)["scores"]
+    scores = answer("evaluate", tmp_path / "ridge", new, "--horizon", 3)["scores"]
     assert 0 < scores["mse"] < 1
 
 
@@ -244,6 +290,29 @@ def test_a_table_of_a_forecast_has_its_bounds(answer, drawing, recordings, tmp_p
         np.testing.assert_allclose(np.reshape(said["high"], (-1, 2)), X.values[:, 4:])
 
 
+def test_intervals_are_not_calibrated_on_what_was_learned_from_or_is_forecast(answer, run, recordings, tmp_path):
+    answer("learn", recordings / "anna*.csv", "--method", "ridge", "--out", tmp_path / "ridge")
+    new, others = recordings / "bob_run*.csv", recordings / "bob_walk*.csv"
+    ask = ("forecast", tmp_path / "ridge", new, "--horizon", 3, "--calibrate")
+    for source, message in (
+        (recordings / "anna*.csv", "was learned from"),
+        (recordings / "*_walk_*.csv", "was learned from 3 of the 6 files"),
+        (new, "holds what is forecast"),
+        (recordings / "bob_run_0.csv", "holds what is forecast"),
+    ):
+        refused = run(*ask, source)
+        assert refused.exit_code == 2
+        assert message in refused.stderr
+        assert "name other data" in refused.stderr
+    assert run(*ask, others).stderr == ""
+    X = tl.load(recordings)
+    X[::2].save(tmp_path / "parts.npz", test=X[1::2])
+    answer("learn", tmp_path / "parts.npz", "--method", "ridge", "--out", tmp_path / "ridge")
+    refused = run("forecast", tmp_path / "ridge", tmp_path / "parts.npz", *ask[3:], tmp_path / "parts.npz")
+    assert "holds what is forecast" in refused.stderr
+    assert answer(*ask, tmp_path / "parts.npz")["low"] is not None  # the test part, which is new to the model
+
+
 def test_a_model_that_does_not_forecast_or_compare_says_so(run, model, answer, recordings, tmp_path):
     assert "EmbeddingClassifier does not forecast" in run("forecast", model, recordings, "--horizon", 2).stderr
     answer("learn", recordings, "--method", "persistence", "--out", tmp_path / "last")
@@ -255,7 +324,7 @@ def test_a_model_that_does_not_forecast_or_compare_says_so(run, model, answer, r
 
 
 @pytest.mark.learn
-@pytest.mark.parametrize("method", ["tloss", "siamese", "coupled", "tap", "prototypes", "separation", "srvp"])
+@pytest.mark.parametrize("method", TRAINED)
 def test_methods_that_train_a_network_learn_and_load(answer, one_thread, recordings, tmp_path, method):
     label = () if method in WITHOUT_LABELS else LABEL
     said = answer("learn", recordings, *label, "--method", method, "--set", "max_steps=2", "--out", tmp_path / method)
@@ -298,21 +367,71 @@ def test_methods_that_need_no_torch_learn_and_load(answer, recordings, tmp_path,
     assert type(tl.load_model(tmp_path / method)).__name__ == said["learned"]
 
 
+COMPARES = {"evaluate", "classify --reference", "search", "verify --calibrate", "report"}
+PREDICTS = frozenset({"evaluate", "forecast", "report"})
+APPLIES = {  # the commands with a model that answer; the others refuse
+    "rocket": COMPARES | {"embed"},
+    "discriminant": COMPARES | {"embed"},
+    "classifier": COMPARES | {"classify", "embed"},
+    "regressor": COMPARES | {"classify", "embed"},
+    "neighbors": COMPARES | {"classify"},
+    "tloss": COMPARES | {"embed"},
+    "siamese": COMPARES | {"embed"},
+    "coupled": COMPARES,
+    "tap": COMPARES,
+    "prototypes": COMPARES | {"classify", "embed", "verify"},
+    "fused": COMPARES,
+    **dict.fromkeys(("separation", "srvp"), PREDICTS | {"embed"}),
+    **dict.fromkeys(("ridge", "persistence"), PREDICTS),
+}
+
+
+@pytest.mark.learn
+@pytest.mark.parametrize("method", METHODS)
+def test_every_command_with_a_model_answers_or_refuses_in_a_sentence(
+    run, one_thread, recordings, tmp_path, monkeypatch, method
+):
+    monkeypatch.chdir(tmp_path)
+    label = ("--label", "_([0-9])") if method == "regressor" else LABEL
+    steps = ("--set", "max_steps=2") if method in TRAINED else ()
+    learned = run("learn", recordings, *label, "--method", method, *steps, "--out", "m")
+    assert learned.exit_code == 0, learned.output
+    one, other = (recordings / f"{name}_0.csv" for name in ("anna_walk", "bob_run"))
+    commands = {
+        "evaluate": (recordings,),
+        "classify": (recordings,),
+        "classify --reference": (recordings, "--reference", recordings, *label),
+        "embed": (recordings, "--out", "z.npz"),
+        "search": (recordings, one),
+        "verify": (one, other),
+        "verify --calibrate": (one, other, "--calibrate", recordings, *label, "--false-accept", 0.2),
+        "forecast": (recordings, "--horizon", 2),
+        "report": (recordings,),
+    }
+    said = {name: run(name.split()[0], "m", *words) for name, words in commands.items()}
+    answered = {name for name, result in said.items() if result.exit_code == 0}
+    assert answered == APPLIES[method], {name: result.stderr for name, result in said.items()}
+    for result in said.values():
+        assert "defect of timelike" not in result.stderr
+
+
+@pytest.mark.learn
+def test_prototypes_verify_by_their_own_threshold(answer, run, one_thread, recordings, tmp_path):
+    answer("learn", recordings, *LABEL, "--method", "prototypes", "--set", "max_steps=2", "--out", tmp_path / "m")
+    one, other = (recordings / f"{name}_0.csv" for name in ("anna_walk", "bob_run"))
+    said = answer("verify", tmp_path / "m", one, other)
+    model = tl.load_model(tmp_path / "m")
+    assert said["score"] == pytest.approx(model.similarity(tl.load(one)[0], tl.load(other)[0]))
+    assert said["threshold"] == 0
+    X = tl.load(recordings, label=LABEL[1])
+    model.calibrate(X, X.labels, false_accept=0.2, false_reject=0.2).save(tmp_path / "calibrated")
+    said = answer("verify", tmp_path / "calibrated", one, other)
+    assert said["threshold"] == model.thresholds_.pair
+    assert said["accepted"] == (said["score"] >= said["threshold"])
+
+
 def test_every_method_is_tried():
-    tried = [
-        "tloss",
-        "siamese",
-        "coupled",
-        "tap",
-        "prototypes",
-        "separation",
-        "srvp",
-        "rocket",
-        "discriminant",
-        "neighbors",
-        "fused",
-    ]
-    assert METHODS.keys() == {*tried, "classifier", "regressor", "ridge", "persistence"}
+    assert METHODS.keys() == APPLIES.keys()
 
 
 def press_ctrl_c(*_, **__):

@@ -129,6 +129,15 @@ def test_the_best_is_fitted_on_everything():
     assert compared(X, ["msm"], metric="eer").best() == tl.MSM()
 
 
+def test_the_best_can_leave_out_the_test_part():
+    X, test = waves(), waves(12, seed=2)
+    best = compared(X, ["msm", "euclidean"], test=(test, test.labels)).best(split="train")
+    assert len(best.sequences_) == len(X)
+    np.testing.assert_array_equal(best.sequences_.values, X.values)
+    with pytest.raises(ValueError, match='after a single split'):
+        compared(X, ["msm"], cv=2).best(split="train")
+
+
 def test_paired_tests_over_folds_are_the_corrected_t_tests_with_holm():
     X = waves(noise=1.2)
     found = compared(X, {"constant": Constant(), "msm": tl.MSM(), "dtw": tl.DTW()}, cv=5)

@@ -226,6 +226,14 @@ def test_one_class_is_refused():
         compared(np.zeros((4, 3)), ["dtw"], y=["a"] * 4)
 
 
+@pytest.mark.parametrize("groups", [None, ["anna", "anna", "bob", "bob"]])
+def test_labels_that_no_two_sequences_share_are_named_with_the_way_out(groups):
+    X = tl.Sequences(np.zeros((4, 5)), labels=["rest_01", "rest_02", "walk_01", "walk_02"], groups=groups)
+    words = r"each of the 4 classes has a single sequence, such as 'rest_01' and 'rest_02'.* let it end before"
+    with pytest.raises(ValueError, match=words):
+        tl.compare(X, methods=["euclidean"])
+
+
 def test_a_class_with_one_member_is_learned_from_but_never_tested():
     X = waves(13).replace(groups=None)
     y = np.append(X.labels[:12], "rare")

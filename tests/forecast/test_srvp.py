@@ -243,6 +243,15 @@ def test_without_content_a_code_is_the_last_state(swings):
     np.testing.assert_allclose(found, y.numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # nothing moves
+@pytest.mark.parametrize("codec", ["perceptron", "dcgan"])
+def test_the_learned_deviation_of_images_is_at_least_five_grey_levels(codec):
+    images = np.zeros((6, 12, 1, 16, 16))
+    images[..., 4:8, 4:8] = 1.0  # which a network draws perfectly
+    model = srvp(**SMALL | {"codec": codec, "max_steps": 60, "learning_rate": 0.05}).fit(images)
+    assert 0.02 <= model.network_.observation_std.item() < 0.2
+
+
 def test_the_learned_deviation_has_a_least_value_where_nothing_is_left():
     model = srvp(**SMALL | {"max_steps": 40, "learning_rate": 0.05}).fit(np.ones((6, 12, 2)))
     assert 1e-3 <= model.network_.observation_std.item() < 0.2

@@ -91,3 +91,10 @@ def test_missing_values_and_very_long_sequences_do_not_prevent_a_report(X):
     assert "<figure" not in one._repr_html_()
     with pytest.raises(ValueError, match="too long, or lack too much"):
         one.plot()
+
+
+def test_labels_that_are_numbers_are_neither_right_nor_wrong(X):
+    found = neighbor_examples(tl.DTW(), X.replace(labels=np.linspace(0, 1, len(X)), class_names=None), n=3)
+    assert (found.right, found.wrong) == ((), ())
+    assert [one.is_right for one in found.unlabelled] == [None, None, None]
+    assert all("(label 0." in one.caption and "class" not in one.caption for one in found.unlabelled)

@@ -86,6 +86,20 @@ def test_equal_drawings_are_equal_text():
     assert found.stdout.strip() == "True"  # also the very first of a process
 
 
+def test_what_others_write_as_xml_stays_what_it_was():
+    program = (
+        "from xml.etree import ElementTree\n"
+        "from plotting.test_svg import *\n"
+        "own = ElementTree.Element('{http://www.w3.org/2000/svg}svg')\n"
+        "before = ElementTree.tostring(own)\n"
+        "figure_svg(line_figure())\n"
+        "print(ElementTree.tostring(own) == before)"
+    )
+    folder = Path(__file__).parents[1]
+    found = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"
+
+
 def test_nothing_of_a_drawing_reaches_the_page():
     drawing = figure_svg(line_figure())
     assert "<style" not in drawing  # its rules would be those of the whole page

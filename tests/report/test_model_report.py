@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 from tests.report.documents import Document
 
 import timelike as tl
@@ -99,6 +100,25 @@ def test_neighbours_of_a_neighbour_classifier_are_those_it_votes_with(train, tes
     assert sum(wrong) == min(4, len(wrong)) > 0
 
 
+def test_a_classifier_after_preparation_steps_has_a_map_and_neighbours(train, test):
+    model = make_pipeline(tl.prepare.Resample(12), tl.Neighbors("euclidean")).fit(train, train.labels)
+    page = write(model, test)
+    assert headings(page) == ["Data", "Model", "Scores", "Reliability", "Map", "Nearest neighbours"]
+    (found,) = Document(page.to_html()).maps()
+    distances = tl.Euclidean().pairwise(test.resample(12)) + np.diag([np.inf] * len(test))
+    assert [near[0] for near in found["near"]] == distances.argmin(axis=1).tolist()
+
+
+def test_a_classifier_that_compares_nothing_says_why_there_is_no_map(train, test):
+    model = tl.neighbors.WindowedClassifier(tl.Neighbors("dtw"), size=10).fit(train, train.labels)
+    page = write(model, test)
+    assert "Map" not in headings(page)
+    assert (
+        "Map and nearest neighbours: WindowedClassifier has no metric or encoder that compares sequences."
+        in content(page, "Not on this page")
+    )
+
+
 def test_an_encoder_is_scored_by_what_is_nearest(train, test):
     encoder = tl.Rocket(n_features=84, random_state=0).fit(train)
     page = write(encoder, test)
@@ -118,6 +138,33 @@ def test_without_labels_what_needs_them_is_left_out_and_this_is_said(classifier,
     for kind, count in zip(kinds, counts, strict=True):
         assert f'<td>{kind}</td><td class="number">{count}</td>' in content(page, "Scores")
     assert "Right answers" not in page.to_html()
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_the_report_of_a_regressor_has_its_errors_and_never_takes_numbers_for_classes(train, test, kind):
+    def number(X):
+        return X.replace(labels=np.arange(len(X)).astype(kind) // 2, class_names=None)
+
+    train, test = number(train), number(test)  # every number twice, as if they were classes of two
+    for model in (
+        tl.EmbeddingRegressor(tl.Rocket(n_features=84, random_state=0)).fit(train),
+        tl.NeighborsRegressor("dtw").fit(train),
+    ):
+        page = write(model, test)
+        assert headings(page) == ["Data", "Model", "Scores", "Map", "Nearest neighbours"]
+        answers = model.predict(test)
+        error = np.abs(answers - test.labels).mean()
+        assert f"mean absolute error{error:.4g}" in Document(content(page, "Scores")).text.replace("\n", "")
+        assert content(page, "Scores").count("<figure>") == 1
+        assert "Right answers" not in page.to_html()
+
+
+def test_a_regressor_without_numbers_to_compare_with_says_so(train, test):
+    model = tl.NeighborsRegressor("dtw").fit(train, np.arange(len(train)))
+    page = write(model, test)  # labels are text
+    assert headings(page) == ["Data", "Model", "Map", "Nearest neighbours", "Not on this page"]
+    assert "Scores: the data have no labels that are numbers" in content(page, "Not on this page")
+    assert "Wrong answers" not in page.to_html()
 
 
 def test_a_folder_says_how_the_model_was_made(classifier, test, tmp_path):
@@ -234,6 +281,23 @@ def test_a_forecaster_without_intervals_or_without_data_says_so(test):
     assert "no sequence is longer than the 4 steps that the model needs" in content(short, "Not on this page")
 
 
+def test_the_shade_of_sampled_futures_is_not_said_to_cover_the_truth(test):
+    model = tl.forecast.Analog(window=4).fit(test)
+    text = Document(content(write(model, test), "Forecasts")).text
+    assert "80 % of the sampled futures lie in the shade" in text
+    assert "not calibrated" in text
+    assert "covers the truth with a probability" not in text
+
+
+def test_a_calibration_that_is_too_short_for_a_shade_is_named():
+    X = waves(n=8, length=40, noise=0.1).replace(labels=None, class_names=None)
+    model = tl.forecast.Ridge(lags=4).fit(X).calibrate(waves(n=20, length=40, seed=5), horizon=3)
+    text = Document(content(write(model, X), "Forecasts")).text
+    assert "There is no shade" in text
+    assert "horizon=18 or more" in text
+    assert "covers the truth with a probability" not in text
+
+
 def test_a_drift_monitor_tests_the_data_and_stays_as_it_was(train):
     monitor = tl.distributions.Drift(random_state=0).fit(waves(n=40).replace(groups=None))
     shifted = train.replace(labels=None, class_names=None)
@@ -255,8 +319,8 @@ def test_a_verifier_shows_its_error_rates(train, test):
     assert headings(page) == ["Data", "Model", "Retrieval", "Map", "Nearest neighbours", "Verification"]
     expected = verifier.evaluate(test, groups=test.groups, n_resamples=1, random_state=0)
     text = Document(content(page, "Verification")).text
-    assert f"equal error rate{expected.equal_error_rate.mean:.3f} (" in text
-    assert f"false accepts{expected.false_accept.mean:.3f} (" in text
+    assert f"equal error rate{expected.equal_error_rate.mean:.3f} [" in text
+    assert f"false accepts{expected.false_accept.mean:.3f} [" in text
 
 
 @pytest.mark.learn

@@ -87,6 +87,13 @@ def test_intervals_of_perfect_answers_are_wilsons(groups):
     assert found.balanced_accuracy.low < found.accuracy.low  # the mean of classes of which one is small
 
 
+def test_a_mean_over_classes_that_share_their_groups_is_no_more_certain_than_the_accuracy():
+    truth, groups = np.tile([0, 1, 2], 16), np.repeat(np.arange(4), 12)  # each of four persons does all three
+    found = score.classification_scores(truth, truth, groups=groups, random_state=0)
+    for one in (found.accuracy, found.balanced_accuracy, found.macro_f1):
+        assert (one.low, one.high) == pytest.approx(intervals.wilson(1.0, 4))
+
+
 def test_groups_are_drawn_whole_and_make_intervals_wider():
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(12), 10)

@@ -155,6 +155,14 @@ def test_an_interval_holds_the_mean_as_often_as_it_says():
     assert np.mean([one.low <= 3 <= one.high for one in found]) == pytest.approx(0.95, abs=0.015)
 
 
+def test_an_interval_is_written_with_its_bounds_by_any_number_format():
+    inside = score.Interval(0.9, 0.75, 1.0)
+    assert (f"{inside:.3f}", f"{inside:.1%}") == ("0.900 [0.750, 1.000]", "90.0% [75.0%, 100.0%]")
+    assert f"{inside}" == str(inside)
+    assert f"{score.Interval(0.9, -np.inf, np.inf):.4g}" == "0.9"  # of a single value
+    assert f"{score.Interval(np.nan, np.nan, np.nan):.3f}" == "–"
+
+
 def test_intervals_of_few_values():
     assert score.interval([0.5]) == score.Interval(0.5, -np.inf, np.inf)
     assert score.interval([2.0, np.nan, 2.0]) == score.Interval(2.0, 2.0, 2.0)

@@ -24,6 +24,7 @@ from timelike.train import (
     shuffled_batches,
     use_seed,
 )
+from timelike.train.gradient_clip import max_gradient_norm
 from train.objectives import Contest, Judged, Line, weights
 
 
@@ -228,6 +229,30 @@ def test_an_adaptive_clip_is_twice_the_median_of_the_last_hundred_norms():
     assert limits[120] < 20
     moved = np.minimum(slopes, limits).sum()
     assert objective.module["w"].item() == pytest.approx(-moved, rel=1e-5)
+
+
+def test_an_adaptive_clip_keeps_training_after_a_run_of_zero_gradients():
+    slopes = np.r_[np.full(20, 2.0), np.zeros(60), np.full(20, 2.0)]  # a hinge whose margin holds for sixty steps
+
+    class Hinge(Quadratic):
+        def batches(self, epoch, rng):
+            yield from (Batch([i], slope=torch.tensor([slope])) for i, slope in enumerate(slopes))
+
+        def loss(self, batch):
+            return (batch["slope"] * self.module["w"]).sum()
+
+    objective = Hinge(rate=1.0)
+    fit(objective, max_steps=100, gradient_clip="adaptive")
+    assert objective.module["w"].item() == pytest.approx(-80.0)  # every slope is below twice the median of its like
+
+
+def test_an_adaptive_clip_waits_for_ten_gradients_that_are_not_zero():
+    history = History()
+    for step in range(50):
+        history.record("gradient_norm", step, 3.0 if step % 6 == 0 else 0.0)
+    assert max_gradient_norm("adaptive", history) is None  # nine so far
+    history.record("gradient_norm", 50, 3.0)
+    assert max_gradient_norm("adaptive", history) == 6.0
 
 
 def test_an_adaptive_clip_needs_one_optimizer():

@@ -36,7 +36,7 @@ def classify(
     loaded, options = open_model(model, data)
     known = None if reference is None else options.load_labelled(reference, "train")
     predictor = as_predictor(loaded, known, None if known is None else known.labels)
-    X = options.load(source, "test")
+    X = options.load_unlabelled(source, "test")
     predicted, names = predictor.predict(X).tolist(), sequence_names(X)
     confidence = predictor.predict_proba(X).max(axis=1).tolist() if hasattr(predictor, "predict_proba") else None
     columns = (names, predicted) if confidence is None else (names, predicted, confidence)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from .errors import INTERRUPTED, in_options
-from .options.data import DataOptions, Source, require_labels, with_data_options
+from .options.data import DataOptions, Source, Split, require_labels, with_data_options
 from .options.job import Job
 from .options.ranges import check_positive
 from .output import AsJson, json_fields, to_json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     notes="list of texts: what to know about the comparison",
     design="text: how the data were divided",
     report="text or null: the report that was written",
-    model="text or null: the folder of the best method, refitted on everything",
+    model="text or null: the folder of the best method, fitted on everything, or on an official training part alone",
 )
 @with_data_options
 def compare(
@@ -49,7 +49,12 @@ def compare(
         Path | None, typer.Option(help="A folder from which the same command resumes, also after Ctrl-C.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Save the best method, fitted on everything, as a model.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Save the best method as a model, fitted on everything, or on an official training part alone."
+        ),
+    ] = None,
     *,
     data: DataOptions,
     as_json: AsJson = False,
@@ -64,8 +69,9 @@ def compare(
     _check_methods(method or [])
     check_file_target(report, "--report")
     check_model_target(out)
-    parts = data.load_parts(source)
+    parts = {"all": data.load(source)} if data.split == Split.ALL else data.load_parts(source)
     X, *test = parts.values()
+    part = next(iter(parts))
     labels = require_labels(X, source)
     official = (test[0], require_labels(test[0], source)) if test else None
     found = compare_methods(
@@ -97,12 +103,13 @@ def compare(
             result["report"] = _write_report(found, report, source)
         if out is not None and ranked and not found.is_interrupted:
             # with the options for reading data, which the model remembers
-            result["model"] = _write_best(found, out, Job(data=source, seed=seed, load=data))
+            job = Job(data=source, part=part, seed=seed, load=data)
+            result["model"] = _write_best(found, out, job, "train" if test else None)
     finally:
         if as_json:
             typer.echo(to_json("compare", result))
     if not as_json:
-        _echo_written(result, out)
+        _echo_written(result, out, "the training part" if test else "everything")
     if found.is_interrupted:
         _explain_interrupt(out, checkpoint)
         raise typer.Exit(INTERRUPTED)
@@ -130,12 +137,15 @@ def _write_report(found: Comparison, file: Path, source: str) -> str:
     return str(page.save(file))
 
 
-def _write_best(found: Comparison, folder: Path, job: Job) -> str:
-    """Save the best method, fitted on everything; Ctrl-C during that is said, since the table is already there."""
+def _write_best(found: Comparison, folder: Path, job: Job, split: Literal["train"] | None) -> str:
+    """Save the best method, fitted on the training part, so that what it was scored on stays unseen, or on everything.
+
+    Ctrl-C during that is announced, since the table is already printed.
+    """
     from ..models import save_model
 
     try:
-        save_model(found.best(), with_parent(folder))
+        save_model(found.best(split=split), with_parent(folder))
     except KeyboardInterrupt:
         typer.echo("timelike: stopped by Ctrl-C, and no model is written", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -143,13 +153,13 @@ def _write_best(found: Comparison, folder: Path, job: Job) -> str:
     return str(folder)
 
 
-def _echo_written(result: dict[str, Any], out: Path | None) -> None:
+def _echo_written(result: dict[str, Any], out: Path | None, fitted_on: str) -> None:
     """Which files were written, and how to get a model if there is none."""
     written = [f"{name}: {result[name]}" for name in ("report", "model") if result[name] is not None]
     if written:
         typer.echo("\n" + "\n".join(written))
     if out is None and result["best"] is not None:
-        typer.echo(f"--out FOLDER saves the best, {result['best']}, fitted on everything, as a model.")
+        typer.echo(f"--out FOLDER saves the best, {result['best']}, fitted on {fitted_on}, as a model.")
 
 
 def _explain_interrupt(out: Path | None, checkpoint: Path | None) -> None:

@@ -41,12 +41,13 @@ def evaluate(
 
     Examples:
       timelike evaluate motions BasicMotions
-      timelike evaluate logs-model 'logs/*.csv' --label '_([a-z]+)' --group '^([a-z]+)_'
+      timelike evaluate logs-model 'new/*.csv' --label '_([a-z]+)' --group '^([a-z]+)_'
     """
     from ..forecast import Forecaster
 
     loaded, options = open_model(model, data)
-    load = options.load if isinstance(loaded, Forecaster) else options.load_labelled
+    load = options.load_unlabelled if isinstance(loaded, Forecaster) else options.load_labelled
+    options.warn_about_overlap(source, "test")
     X = load(source, "test")
     units = X.groups if groups else None
     if isinstance(loaded, Forecaster):

@@ -40,7 +40,12 @@ def forecast(
     ] = 1,
     level: Annotated[float, typer.Option(help="Of the intervals, between 0 and 1.", callback=check_open_unit)] = 0.8,
     calibrate: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Data that the model has not seen, for calibrated intervals.")
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Data that are neither learned from nor forecast, for calibrated intervals; of an official split the "
+            "test part.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the expected futures, in .csv and .parquet with their bounds.")
@@ -62,8 +67,10 @@ def forecast(
     loaded, options = open_model(model, data)
     forecaster = require_forecaster(loaded)
     if calibrate is not None:
-        forecaster.calibrate(options.load(calibrate))
-    X = options.load(source, "test")
+        options.refuse_calibration(calibrate, source)
+        forecaster.calibrate(options.load_unlabelled(calibrate, "test"))
+    options.warn_about_overlap(source, "test")
+    X = options.load_unlabelled(source, "test")
     found = forecaster.predict(X, horizon, n_samples=samples, random_state=seed)
     low, high = found.interval(level) if found.has_interval(level) else (None, None)
     if out is not None:

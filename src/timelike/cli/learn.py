@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,7 +93,7 @@ def learn(
         raise typer.BadParameter(f"{todo.method!r}: expected one of {', '.join(METHODS)}", param_hint="'--method'")
     model = _make_model(todo, checkpoint)
     check_model_target(todo.out)  # before hours of training, and not after them
-    X = todo.load.load(todo.data, "train")
+    part, X = todo.load.load_part(todo.data, "train")
     labels = None if todo.method in WITHOUT_LABELS else require_labels(X, todo.data)
     began = time.perf_counter()
     try:
@@ -106,7 +107,7 @@ def learn(
         _explain_interrupt(model, checkpoint)
         raise typer.Exit(INTERRUPTED)
     model.save(with_parent(todo.out))
-    file = todo.write(todo.out)
+    file = replace(todo, part=part).write(todo.out)
     result = {
         "model": str(todo.out),
         "method": todo.method,

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ..models.predictors import is_classifier, is_regressor
 from .options.data import DataOptions
 from .options.remembered import ModelDataOptions
+
+__all__ = [
+    "ModelFolder",
+    "as_encoder",
+    "as_metric",
+    "as_predictor",
+    "is_classifier",
+    "is_regressor",
+    "open_model",
+    "require_forecaster",
+]
 
 ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by timelike learn or model.save.")]
 
@@ -25,37 +38,37 @@ def open_model(folder: str, data: DataOptions) -> tuple[Any, ModelDataOptions]:
 
 def as_metric(model: Any) -> Any:
     """The part of a model that compares sequences."""
-    from ..align import Metric
+    from ..align.model_metric import find_metric
 
-    candidates = (model, getattr(model, "metric_", None), getattr(model, "encoder_", None))
-    metric = next((one for one in candidates if isinstance(one, Metric)), None)
-    if metric is None and callable(getattr(model, "metric", None)):  # of Prototypes
-        metric = model.metric()
+    metric = find_metric(model)
     if metric is None:
         raise ValueError(f"{_name(model)} does not compare sequences: expected a metric, an encoder or Prototypes")
     return metric
 
 
 def as_encoder(model: Any) -> Any:
-    """The part of a model that turns sequences into vectors."""
-    for one in (model, getattr(model, "encoder_", None), getattr(model, "metric_", None)):
+    """The part of a model that turns sequences into vectors, with the preparation steps before it."""
+    from ..align.model_metric import split_steps
+
+    steps, last = split_steps(model)
+    for one in (last, getattr(last, "encoder_", None), getattr(last, "metric_", None)):
         if hasattr(one, "encode"):
-            return one
-    raise ValueError(f"{_name(model)} makes no vectors: expected an encoder, such as learn --method rocket or tloss")
+            return _PreparedEncoder(steps, one) if steps else one
+    raise ValueError(f"{_name(last)} makes no vectors: expected an encoder, such as learn --method rocket or tloss")
 
 
-def is_classifier(model: Any) -> bool:
-    """Whether it predicts classes."""
-    from sklearn.base import is_classifier as has_classes
+@dataclass(frozen=True)
+class _PreparedEncoder:
+    """An encoder after the steps of a scikit-learn Pipeline, such as the best method of `compare`."""
 
-    return hasattr(model, "predict") and has_classes(model)
+    steps: tuple[Any, ...]
+    encoder: Any
 
+    def encode(self, X: Any) -> Any:
+        """The vectors of the prepared sequences."""
+        from ..align.model_metric import apply_steps
 
-def is_regressor(model: Any) -> bool:
-    """Whether it predicts numbers."""
-    from sklearn.base import is_regressor as has_numbers
-
-    return hasattr(model, "predict") and has_numbers(model)
+        return self.encoder.encode(apply_steps(self.steps, X))
 
 
 def require_forecaster(model: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .loaded_model import ModelFolder
+from .loaded_model import ModelFolder, open_model
 from .options.data import DataOptions, Source, with_data_options
 from .output import AsJson, emit, json_fields
 from .targets import check_file_target
@@ -35,12 +35,14 @@ def report(
 
     Examples:
       timelike report motions BasicMotions --out motions.html
-      timelike report logs-model 'logs/*.csv' --label '_([a-z]+)' --group '^([a-z]+)_' --out logs.html
+      timelike report logs-model 'new/*.csv' --group '^([a-z]+)_' --out new.html
     """
     from ..report import write
 
     check_file_target(out, "--out")
-    X = data.load(source, "test")
+    _, options = open_model(model, data)
+    options.warn_about_overlap(source, "test")
+    X = options.load(source, "test")
     page = write(model, X)
     page.title = f"{page.title.partition(' on ')[0]} on {source}"
     headings = [heading for heading, _ in page.sections]

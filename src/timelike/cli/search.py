@@ -34,7 +34,7 @@ def search(
       timelike search motions BasicMotions query.npz -k 3
     """
     loaded, options = open_model(model, data)
-    metric, X, queries = as_metric(loaded), options.load(source), options.load(query)
+    metric, X, queries = as_metric(loaded), options.load(source), options.load_unlabelled(query)
     found = metric.neighbors(X, queries, min(k, len(X)), exclude_self=False, progress=progress())
     names, query_names = sequence_names(X), sequence_names(queries)
     labels = None if X.labels is None else X.labels[found.ids].tolist()

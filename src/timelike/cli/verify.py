@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,7 +23,11 @@ def verify(
     a: Annotated[str, typer.Argument(metavar="A", help="A file with one sequence; of several the first is taken.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
     calibrate: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Labelled data that set the threshold of a model without one.")
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Labelled data that the model has not seen, for the threshold; of an official split the test part.",
+        ),
     ] = None,
     false_accept: Annotated[
         float,
@@ -42,14 +46,22 @@ def verify(
 
     loaded, options = open_model(model, data)
     if calibrate is not None:
-        known = options.load_labelled(calibrate, "train")
+        options.warn_about_overlap(calibrate, "test")
+        known = options.load_labelled(calibrate, "test")
         loaded = Verifier(as_metric(loaded)).calibrate(known, known.labels, false_accept=false_accept)
     elif not hasattr(loaded, "verify"):
         raise ValueError(f"{type(loaded).__name__} has no threshold: name labelled data that set one with --calibrate")
-    decision = loaded.verify(options.load(a)[0], options.load(b)[0])
-    fields = {name: getattr(decision, name) for name in ("accepted", "score", "threshold")}
-    text = (
-        f"{'accepted' if decision.accepted else 'rejected'}: "
-        f"score {format_cell(float(decision.score))}, threshold {format_cell(float(decision.threshold))}"
-    )
-    emit("verify", fields, text, as_json)
+    accepted, score, threshold = _decide(loaded, options.load_unlabelled(a)[0], options.load_unlabelled(b)[0])
+    text = f"{'accepted' if accepted else 'rejected'}: score {format_cell(score)}, threshold {format_cell(threshold)}"
+    emit("verify", {"accepted": accepted, "score": score, "threshold": threshold}, text, as_json)
+
+
+def _decide(model: Any, x: Any, y: Any) -> tuple[bool, float, float]:
+    """The answer of a Verifier or of Prototypes for two sequences, with the score and the threshold behind it."""
+    from ..verify import Verifier
+
+    if isinstance(model, Verifier):
+        decision = model.verify(x, y)
+        return bool(decision.accepted), float(decision.score), float(decision.threshold)
+    threshold = float(model.thresholds_.pair) if hasattr(model, "thresholds_") else 0.0  # σ(0) = ½, before calibrate
+    return model.verify(x, y), model.similarity(x, y), threshold

@@ -8,7 +8,7 @@ The number depends on CPUs, affinity, a container's quota, OMP_NUM_THREADS and t
 | `n_jobs=-1` | all CPUs that this process may use: `cpu_count()` |
 | `n_jobs=None` | `thread_count()`: `cpu_count()`, or fewer if OMP_NUM_THREADS or torch.set_num_threads says so |
 
-Training uses `thread_count()`. No result depends on the number of threads.
+Small networks train in one thread, others in `thread_count()`; whose weights depend on it; nothing else does.
 """
 
 from __future__ import annotations

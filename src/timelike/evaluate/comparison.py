@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from ..score.significance import PostHoc
+    from ..sequences import Sequences
     from .ranking import Ranking
 
 _FORMAT = "timelike comparison 2"
@@ -198,10 +200,10 @@ class Comparison:
         sign = -1 if HIGHER_IS_BETTER[score_name] else 1
         return sorted(done, key=lambda row: sign * row.scores[score_name].mean)
 
-    def best(self) -> Any:
+    def best(self, *, split: Literal["train"] | None = None) -> Any:
         """The best method, fitted on everything: an estimator that predicts, or a metric if only distances are scored.
 
-        It trains without a time limit, whatever the budget was, and for `max_steps` if they were given. Preparation
+        `split="train"` leaves out the test part of an official split, so that the model can be scored on it. It trains without a time limit, whatever the budget was, and for `max_steps` if they were given. Preparation
         steps are part of it, in a scikit-learn Pipeline; a metric takes sequences that are already prepared.
         """
         rows = self.ranked_rows()
@@ -215,9 +217,10 @@ class Comparison:
         method = next(one for one in self.methods if one.name == rows[0].method)
         model = method.make_model(self.seed, None)
         ready = not hasattr(model, "fit") or (method.is_fitted and model is method.model)
-        steps, (X,), _ = prepare_parts(method.prepare, method.steps, model, self.problem.y, self.problem.X)
+        X, y = _select_split(self.problem, split)
+        steps, (X,), _ = prepare_parts(method.prepare, method.steps, model, y, X)
         with count_steps_only():
-            fitted_model = model if ready else model.fit(X, self.problem.y)
+            fitted_model = model if ready else model.fit(X, y)
         return make_pipeline(*steps, fitted_model) if steps and hasattr(fitted_model, "predict") else fitted_model
 
     def _check_score(self, name: str | None) -> str:
@@ -387,6 +390,19 @@ class Comparison:
             raise ValueError("source.scores is empty: expected at least one score")
         refuse_incomparable_rows(fields["rows"], fields["scores"], fields["groups"])
         return cls(**fields)
+
+
+def _select_split(problem: ComparisonProblem, split: str | None) -> tuple[Sequences, NDArray[Any]]:
+    """All sequences and targets, or those of the training part."""
+    if split is None:
+        return problem.X, problem.y
+    if split != "train" or len(problem.folds) > 1:
+        raise ValueError(
+            f'split={split!r} after a comparison on {problem.design}: expected "train" after a single split into a '
+            "training and a test part, or None for everything"
+        )
+    rows = problem.folds[0][0]
+    return problem.X[rows], problem.y[rows]
 
 
 def _align_cells(cells: list[str], widths: list[int]) -> list[str]:

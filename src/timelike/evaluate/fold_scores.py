@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .. import score
+from ..align.model_metric import find_metric
 from ..core.validation.arrays import validate_array
 from ..models import components
 from ..sequences import Sequences
-from .methods import ComparedMethod, find_metric, prepare_parts
+from .methods import ComparedMethod, prepare_parts
 from .problem import ComparisonProblem
 from .rows import FoldResult
 

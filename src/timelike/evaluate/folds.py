@@ -21,6 +21,8 @@ def make_folds(
     y: NDArray[Any], groups: NDArray[Any] | None, cv: int | None, scores: tuple[str, ...], rng: np.random.Generator
 ) -> tuple[Folds, str, Notes]:
     """`cv` folds of sequences or of whole groups; their description, and notes about them."""
+    if "mse" not in scores:
+        _refuse_single_members(y)
     if groups is not None:
         return _make_group_folds(y, groups, cv, scores, rng)
     classes = np.zeros(len(y), np.int64) if "mse" in scores else np.unique(y, return_inverse=True)[1]
@@ -31,6 +33,19 @@ def make_folds(
     fold[~alone] = _assign_folds(classes[~alone], k, rng)
     parts = tuple((np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k))
     return parts, f"{k} folds" + ("" if "mse" in scores else ", stratified"), _singleton_notes(y, alone)
+
+
+def _refuse_single_members(y: NDArray[Any]) -> None:
+    """Raise an error if no class has two sequences, such as names of files that were taken for classes."""
+    kinds = np.unique(y)
+    if len(kinds) < len(y) or len(kinds) < 2:
+        return
+    raise ValueError(
+        f"each of the {len(kinds)} classes has a single sequence, such as {format_value(kinds.tolist()[0])} and "
+        f"{format_value(kinds.tolist()[1])}, so that none could be both trained on and tested: expected classes of "
+        "several sequences. If a pattern takes the labels from file names, let it end before what differs within a "
+        "class, such as '_([a-z]+)' for rest in anna_rest_01.csv; for numbers to predict use metric='mse'"
+    )
 
 
 def _singleton_notes(y: NDArray[Any], alone: NDArray[np.bool_]) -> Notes:

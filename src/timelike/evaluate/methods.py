@@ -292,19 +292,6 @@ def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
     return one
 
 
-def find_metric(model: Any) -> Metric | None:
-    """The metric by which a fitted method compares sequences, or None."""
-    if isinstance(model, Metric):
-        return model
-    metric = getattr(model, "metric", None)
-    if callable(metric):  # a method of `Prototypes`, which compares by more than its encoder
-        return find_metric(metric())
-    for inner in ("metric_", "encoder_", "best_estimator_"):
-        if hasattr(model, inner):
-            return find_metric(getattr(model, inner))
-    return None
-
-
 # --- preparation steps before a method --------------------------------------------------------------------------------
 
 

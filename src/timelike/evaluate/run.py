@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.interrupts import TimeLimitExceeded, immediate_interrupts, time_limit
-from ..core.progress import DELAY_SECONDS, ProgressMeter, omit_lines
+from ..core.parameters import format_count
+from ..core.progress import DELAY_SECONDS, ProgressMeter, format_duration, omit_lines
 from ..core.run_store import RunStore
 from ..models.json_fields import nullable_parser, parse_number, read_fields
 from ..train.budget import count_steps_only
@@ -135,7 +136,7 @@ class ComparisonRun:
 
     def _record_limit(self, method: ComparedMethod, limit: float | None) -> None:
         if limit is not None and limit < _MAX_TRAINING_SECONDS:
-            self.limit_notes[method.name] = f"had {_format_duration(limit)} to train"
+            self.limit_notes[method.name] = f"had {format_duration(limit)} to train"
 
     def _try_fold(self, method: ComparedMethod, fold: int, *, begun: bool) -> FoldResult | _MethodOutcome:
         """The result of a fold, or the reason why there is none."""
@@ -202,7 +203,7 @@ class ComparisonRun:
                 )
             return ""
         return (
-            f"not in the budget: about {_format_duration(seconds_needed)} needed, {_format_duration(max(left, 0))} left"
+            f"not in the budget: about {format_duration(seconds_needed)} needed, {format_duration(max(left, 0))} left"
         )
 
     def _skip_remaining(self) -> None:
@@ -218,12 +219,12 @@ class ComparisonRun:
 
     def _describe_work(self, total: float) -> str:
         """The number of methods and folds, and the estimated time with the method that takes most of it."""
-        work = f"{_count(len(self.methods), 'method')}, {_count(len(self.problem.folds), 'fold')}"
+        work = f"{format_count(len(self.methods), 'method')}, {format_count(len(self.problem.folds), 'fold')}"
         slowest = max(self.estimated_seconds, key=lambda name: self.estimated_seconds[name])
         share = self.estimated_seconds[slowest] * len(self.problem.folds) / total
         where = f", most of it {slowest}" if share > 0.5 and len(self.methods) > 1 else ""
         limit = "" if self.minutes is None else f", at most {self.minutes:g} min by the budget"
-        return f"{work}; about {_format_duration(total)}{where}{limit}"
+        return f"{work}; about {format_duration(total)}{where}{limit}"
 
     @contextmanager
     def _progress_meter(self) -> Iterator[ProgressMeter]:
@@ -246,26 +247,11 @@ def omit_networks(methods: list[ComparedMethod], problem: ComparisonProblem) -> 
     seconds = len(problem.folds) * sum(estimate_seconds(method.model, size) for method in networks)
     names = ", ".join(method.name for method in networks)
     return others, [
-        f"left out: {names}, which train a network: max_steps=500 includes them, about {_format_duration(seconds)} more"
+        f"left out: {names}, which train a network: max_steps=500 includes them, about {format_duration(seconds)} more"
     ]
-
-
-def _count(n: int, what: str) -> str:
-    return f"1 {what}" if n == 1 else f"{n} {what}s"
 
 
 def _describe_error(error: Exception, fold: int, folds: int) -> str:
     words = " ".join(f"{error}".split())
     where = f" in fold {fold + 1} of {folds}" if folds > 1 else ""
     return f"failed{where}: {type(error).__name__}: {words}"[:400]
-
-
-def _format_duration(seconds: float) -> str:
-    """Seconds, minutes or hours.
-
-    >>> _format_duration(5400)
-    '90 min'
-    """
-    if seconds < 100:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shlex
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -47,7 +48,7 @@ class ModelSummary:
     """The version of this library that wrote the model's folder."""
     folder: str | None
     job: str | None
-    """The `job.toml` in the model's folder, by which `timelike learn` made it."""
+    """The `job.toml` in the model's folder, written by `timelike learn` or `timelike compare --out`."""
 
     def __repr__(self) -> str:
         return f"ModelSummary({self.call})"
@@ -60,7 +61,7 @@ class ModelSummary:
     @property
     def commands(self) -> str:
         """The commands or the code that repeat the fit."""
-        if self.job is not None and self.folder is not None:
+        if self.folder is not None and _is_repeatable(self.job):
             return f"timelike learn --job {shlex.quote(str(Path(self.folder) / JOB))}"
         lines = [*self.imports, "", f"model = {self.call}.fit({'X, y' if self.needs_labels else 'X'})"]
         if self.is_calibrated:
@@ -124,6 +125,14 @@ def summarize_model(model: Any, folder: str | Path | None = None) -> ModelSummar
         folder=None if folder is None else str(folder),
         job=job.read_text(encoding="utf-8") if job is not None and job.is_file() else None,
     )
+
+
+def _is_repeatable(job: str | None) -> bool:
+    """Whether `timelike learn --job` can repeat it: a job of `timelike compare --out` names no method."""
+    try:
+        return job is not None and "method" in tomllib.loads(job)
+    except tomllib.TOMLDecodeError:  # somebody has edited it
+        return False
 
 
 def _get_parameters(model: Any, *, deep: bool) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class NeighborExample:
     query: str
     neighbor: str
     label: Any
-    """The class of the query; None without labels."""
+    """The class of the query, or its number; None without labels."""
     neighbor_label: Any
     answer: Any
     """The predicted class: that of the neighbour unless answers were given."""
@@ -46,8 +46,10 @@ class NeighborExample:
 
     @property
     def is_right(self) -> bool | None:
-        """Whether the answer is the class of the query; None without labels."""
-        return None if self.label is None else bool(self.answer == self.label)
+        """Whether the answer is the class of the query; None without labels or an answer, and for numbers."""
+        if self.label is None or self.answer is None or _is_number(self.label):
+            return None
+        return bool(self.answer == self.label)
 
     @property
     def caption(self) -> str:
@@ -113,7 +115,14 @@ def _format_distance(distance: float) -> str:
 
 
 def _with_class(name: str, label: Any) -> str:
-    return name if label is None else f"{name} (class {label})"
+    if label is None:
+        return name
+    return f"{name} (label {label:.6g})" if _is_number(label) else f"{name} (class {label})"
+
+
+def _is_number(label: Any) -> bool:
+    """Whether a label is a number to predict, and no class: only these are floats."""
+    return isinstance(label, float | np.floating)
 
 
 def _grid(examples: tuple[NeighborExample, ...]) -> str:
@@ -169,7 +178,7 @@ def neighbor_examples(
         given = validate_labels(answers, "answers", "class")
         if given.shape != (len(queries),):
             raise ValueError(f"answers has shape {given.shape} for {len(queries)} sequences: expected one for each")
-    elif labels is not None and collection.labels is not None:
+    elif labels is not None and collection.labels is not None and collection.labels.dtype.kind != "f":
         given = collection.labels[nearest]
     else:
         given = None

@@ -42,7 +42,7 @@ def figure_svg(figure: Figure) -> str:
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "timelike"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=follows_page)
     root = ElementTree.fromstring(_NOT_XML.sub("\ufffd", buffer.getvalue()))
-    ElementTree.register_namespace("", _SVG)
+    _remove_prefixes(root)
     _remove_foreign_parts(root)
     _rename_references(root)
     for element in root.iter():
@@ -62,11 +62,21 @@ def figure_svg(figure: Figure) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
+def _remove_prefixes(root: ElementTree.Element) -> None:
+    """Plain tags in the namespace of SVG, declared on the root.
+
+    `ElementTree.register_namespace` would do it for the whole process, and change what the caller writes.
+    """
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+    root.attrib = {"xmlns": _SVG, **root.attrib}
+
+
 def _remove_foreign_parts(root: ElementTree.Element) -> None:
     """Without metadata, which has addresses, and style sheets, which would be those of the whole page."""
     for parent in list(root.iter()):
         for child in list(parent):
-            if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
+            if child.tag in ("metadata", "style"):
                 parent.remove(child)
 
 
@@ -114,11 +124,11 @@ def _shorten(element: ElementTree.Element, *, follows_page: bool) -> None:
             for name in ("fill", "stroke"):
                 if settings.get(name) == _INK:
                     settings[name] = "currentColor"
-        if element.tag == f"{{{_SVG}}}g" and not settings:
+        if element.tag == "g" and not settings:
             element.attrib.pop("style")
         else:
             element.set("style", ";".join(f"{name}:{value}" for name, value in settings.items() if name))
-    if element.tag not in (f"{{{_SVG}}}text", f"{{{_SVG}}}tspan"):
+    if element.tag not in ("text", "tspan"):
         element.text = None
     element.tail = None
 

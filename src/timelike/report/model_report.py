@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..align import Metric
+from ..align.model_metric import find_metric, split_steps
 from ..core.parameters import format_count
 from ..distributions import Drift
 from ..encode import Encoder, embedding_map
-from ..forecast import Forecaster, backtest, forecast_examples
+from ..forecast import Forecast, Forecaster, backtest, forecast_examples
 from ..models import load_model, summarize_model
-from ..neighbors import Neighbors, neighbor_examples
-from ..score import accuracy_by_group, classification_scores, reliability, retrieval_scores
+from ..models.predictors import is_classifier, is_regressor
+from ..neighbors import Neighbors, NeighborsRegressor, neighbor_examples
+from ..plotting.regression import plot_predictions
+from ..score import accuracy_by_group, classification_scores, regression_scores, reliability, retrieval_scores
 from ..sequences import Sequences, as_sequences, load
 from ..sequences.describe.plots import examples_html
 from ..verify import Verifier
@@ -43,11 +46,12 @@ def write(model: Any, data: Any, *, out: str | Path | None = None) -> Page:
 
     It shows the data and their quality, what was learned and how to repeat it, and what the model does with the data:
     for a classifier, scores with intervals per class and group, the confusion matrix and the reliability of its
-    probabilities; for a metric or an encoder, retrieval and verification; for both, a map of the collection, which can
-    be pointed at and clicked, and nearest neighbours with their alignments; for a forecaster, its scores over the
-    horizon beside persistence, and forecasts with intervals; for a drift monitor, what has changed; and the curves of
-    the training, if there was one. Sections that need labels are left out if there are none. Of large collections a
-    sample is used in which every class has its share; the page says so.
+    probabilities; for a regressor, its errors with intervals and predictions over the truth; for a metric or an
+    encoder, retrieval and verification; for all that compare, a map of the collection, which can be pointed at and
+    clicked, and nearest neighbours with their alignments; for a forecaster, its scores over the horizon beside
+    persistence, and forecasts with intervals; for a drift monitor, what has changed; and the curves of the training, if
+    there was one. Sections that need labels are left out if there are none. Of large collections a sample is used in
+    which every class has its share; the page says so.
 
     Parameters
     ----------
@@ -76,6 +80,8 @@ def write(model: Any, data: Any, *, out: str | Path | None = None) -> Page:
     folder = model if isinstance(model, str | Path) else None
     fitted = model if folder is None else load_model(folder)
     X = _read_data(data)
+    if is_regressor(fitted) and X.labels is not None and X.labels.dtype.kind in "biu":
+        X = X.replace(labels=X.labels.astype(np.float64), class_names=None)  # whole numbers to predict, not classes
     subject = _Subject(fitted, X, folder)
     page = Page(_title(fitted, X, data), lead=_lead(fitted, X))
     for heading, make in _choose_sections(subject):
@@ -102,7 +108,7 @@ class _Subject:
     def classes(self) -> NDArray[Any] | None:
         """The labels, if they are classes."""
         labels = self.X.labels
-        return None if labels is None or labels.dtype.kind == "f" else labels
+        return None if labels is None or labels.dtype.kind == "f" or is_regressor(self.model) else labels
 
     @cached_property
     def metric(self) -> Metric:
@@ -122,7 +128,7 @@ class _Subject:
     @cached_property
     def sample(self) -> Sequences:
         """As many sequences as can be compared, each with each; every class has its share."""
-        is_fast = isinstance(find_metric(self.model), Encoder)
+        is_fast = isinstance(find_metric(split_steps(self.model)[1]), Encoder)
         return stratified_sample(self.X, _MAX_POINTS if is_fast else _MAX_COMPARED)
 
     @cached_property
@@ -178,35 +184,25 @@ def _choose_sections(subject: _Subject) -> list[_Section]:
     """The sections that a model of this kind may have, in order."""
     model, compares = subject.model, find_metric(subject.model) is not None
     chosen: list[_Section] = [("Data", _describe_data), ("Model", _describe_model), ("Training", _show_training)]
+    predicts_numbers = is_regressor(model)
     if is_classifier(model):
         chosen += [("Scores", _score_classes), ("Reliability", _show_reliability)]
+    elif predicts_numbers:
+        chosen += [("Scores", _score_numbers)]
     elif compares:
         chosen += [("Retrieval", _score_retrieval)]
     if compares:
         chosen += [("Map", _show_map), ("Nearest neighbours", _show_neighbors)]
-    if compares and (not is_classifier(model) or hasattr(model, "verify")):
+    elif is_classifier(model) or predicts_numbers:
+        name = type(split_steps(model)[1]).__name__
+        subject.omit("Map and nearest neighbours", f"{name} has no metric or encoder that compares sequences.")
+    if compares and not predicts_numbers and (not is_classifier(model) or hasattr(model, "verify")):
         chosen += [("Verification", _show_verification)]
     if isinstance(model, Forecaster):
         chosen += [("Scores over the horizon", _score_forecasts), ("Forecasts", _show_forecasts)]
     if isinstance(model, Drift):
         chosen += [("Drift", _show_drift)]
     return chosen
-
-
-def find_metric(model: Any) -> Metric | None:
-    """The part of a model that compares sequences, if there is one."""
-    candidates = (model, getattr(model, "metric_", None), getattr(model, "encoder_", None))
-    metric = next((one for one in candidates if isinstance(one, Metric)), None)
-    if metric is None and callable(getattr(model, "metric", None)):  # of Prototypes
-        metric = model.metric()
-    return metric
-
-
-def is_classifier(model: Any) -> bool:
-    """Whether it predicts classes."""
-    from sklearn.base import is_classifier as has_classes
-
-    return hasattr(model, "predict") and has_classes(model)
 
 
 # --- data and model --------------------------------------------------------------------------------------------------
@@ -267,6 +263,21 @@ def _show_reliability(subject: _Subject) -> Iterator[Any]:
     yield reliability(X.labels, subject.model.predict_proba(X), classes=subject.model.classes_)
 
 
+def _score_numbers(subject: _Subject) -> Iterator[Any]:
+    X = _predicted_part(subject)
+    if X.labels is None or X.labels.dtype.kind != "f":
+        subject.omit("Scores", "the data have no labels that are numbers.")
+        return
+    yield from _describe_sample(X, subject.X, "Predicted are")
+    answers = subject.model.predict(X)
+    yield regression_scores(X.labels, answers, groups=X.groups, random_state=0)
+    yield sections.paragraph(_describe_resampling(X))
+    yield sections.figure_html(
+        plot_predictions(X.labels, answers),
+        "The prediction over the true number of each sequence; without errors all points lie on the line.",
+    )
+
+
 # --- metrics and encoders --------------------------------------------------------------------------------------------
 
 
@@ -308,6 +319,8 @@ def _show_neighbors(subject: _Subject) -> Iterator[Any]:
     X, model, gallery = subject.sample, subject.model, None
     if isinstance(model, Neighbors):
         gallery = model.sequences_.replace(labels=model.classes_[model.codes_])
+    elif isinstance(model, NeighborsRegressor):
+        gallery = model.sequences_.replace(labels=model.targets_)
     elif len(X) < 2:
         subject.omit("Nearest neighbours", "there is one sequence.")
         return
@@ -342,11 +355,29 @@ def _show_forecasts(subject: _Subject) -> Iterator[Any]:
     if horizon is None:
         return
     found = forecast_examples(subject.model, subject.X, horizon)
-    has_interval = found.forecast.calibration is not None or len(found.forecast.samples) > 1
-    words = "The shade is the interval that covers the truth with a probability of 80 %, for each step by itself."
-    advice = "There are no intervals, because the model is not calibrated: call calibrate(X) and save it again."
-    yield sections.paragraph(words if has_interval else advice)
+    yield sections.paragraph(_describe_shade(found.forecast, found.level))
     yield found
+
+
+def _describe_shade(forecast: Forecast, level: float) -> str:
+    """What the shade in the figures of a forecast means, or why there is none."""
+    share = f"{100 * level:g} %"
+    if len(forecast.samples.shape) > 4:
+        return "The figures show frames, which have no shade for an interval."
+    if not forecast.has_interval(level):
+        if forecast.calibration is None:
+            return "There are no intervals, because the model is not calibrated: call calibrate(X) and save it again."
+        return (
+            f"There is no shade, because the calibration has too few errors for an interval of {share} up to the last "
+            f"step here: call calibrate(X) with more sequences and horizon={forecast.shape[1]} or more, and save it "
+            "again."
+        )
+    if forecast.calibration is None:
+        return (
+            f"{share} of the sampled futures lie in the shade, for each step by itself. It is not calibrated: how "
+            "often it covers the truth is unknown. For a known coverage call calibrate(X) and save it again."
+        )
+    return f"The shade is the interval that covers the truth with a probability of {share}, for each step by itself."
 
 
 def _choose_horizon(model: Forecaster, X: Sequences) -> int | None:

@@ -162,13 +162,13 @@ class ClassificationScores:
 
     def _table_rows(self) -> list[list[str]]:
         rows = [
-            [str(one.label), str(one.items), *map(_format_interval, (one.precision, one.recall, one.f1))]
+            [str(one.label), str(one.items), *(f"{interval:.3f}" for interval in (one.precision, one.recall, one.f1))]
             for one in self.classes
         ]
         return [*rows, ["mean over classes", str(int(self.confusion.sum())), "", *self._mean_cells()]]
 
     def _mean_cells(self) -> list[str]:
-        return [_format_interval(self.balanced_accuracy), _format_interval(self.macro_f1)]
+        return [f"{self.balanced_accuracy:.3f}", f"{self.macro_f1:.3f}"]
 
     def __repr__(self) -> str:
         return str(self)
@@ -177,7 +177,7 @@ class ClassificationScores:
         """A table of the classes, followed by the accuracy."""
         lines = [self._table_header(), ["---", *["---:"] * 4], *self._table_rows()]
         table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
-        return f"{table}\n\naccuracy {_format_interval(self.accuracy)}"
+        return f"{table}\n\naccuracy {self.accuracy:.3f}"
 
     def plot(self, *, shares: bool = True, dark: bool = False) -> Figure:
         """Plot the confusion matrix, shaded by row proportions.
@@ -187,10 +187,7 @@ class ClassificationScores:
         return drawing.plot_confusion(self.confusion, self.labels, shares=shares, dark=dark)
 
     def _repr_html_(self) -> str:
-        shown = (
-            html.paragraph(f"Accuracy {_format_interval(self.accuracy)}"),
-            html.table(self._table_header(), self._table_rows()),
-        )
+        shown = (html.paragraph(f"Accuracy {self.accuracy:.3f}"), html.table(self._table_header(), self._table_rows()))
         caption = "Confusion: a row for each true class, a column for each answer, shaded by the share of the row."
         return html.join_html(*shown, html.figure_html(self.plot(), caption, alt=self._describe_confusion()))
 
@@ -219,7 +216,7 @@ def classification_scores(
     The intervals are bootstraps: items, or whole groups, are drawn with replacement; a class absent from a draw is left
     out of the means of that draw. If every answer is correct, all draws are equal, so no interval is narrower than
     `wilson_interval` for n items or groups. For a class, n counts its items (recall), its answers (precision), or the
-    mean of both (F1); for a mean over classes, n = C² / Σ_c 1/n_c.
+    mean of both (F1); for a mean over classes, n = C² / Σ_c 1/n_c, at most the number of all items or groups.
 
     Parameters
     ----------
@@ -282,7 +279,7 @@ class GroupScores:
 
     def _table_rows(self) -> list[list[str]]:
         columns = zip(self.groups, self.items, self.accuracy, strict=True)
-        return [[str(group), str(items), _format_interval(interval)] for group, items, interval in columns]
+        return [[str(group), str(items), f"{interval:.3f}"] for group, items, interval in columns]
 
     def _repr_html_(self) -> str:
         rows = self._table_rows()
@@ -335,9 +332,11 @@ def _effective_counts(
     )
     each = np.array([answers, items, (items + answers) / 2])
     occupied = [side[side > 0] for side in each[1:]]
-    # from the variance of a mean of proportions of n_c items each
-    means = [len(side) ** 2 / (1 / side).sum() for side in occupied]
-    return np.array([len(np.unique(units)), *means, *each.ravel()])
+    n_units = len(np.unique(units))
+    # from the variance of a mean of proportions of n_c items each; the classes of one group are not independent, so
+    # that there are no more than all groups
+    means = [min(n_units, len(side) ** 2 / (1 / side).sum()) for side in occupied]
+    return np.array([n_units, *means, *each.ravel()])
 
 
 def _tally_classes(
@@ -387,10 +386,6 @@ def _bootstrap_interval(value: float, draws: Floats, count: float, confidence: f
         return Interval(np.nan, np.nan, np.nan)
     percentile = Interval(float(value), *percentile_bounds(draws[~np.isnan(draws)], confidence))
     return widen_interval(percentile, wilson_interval(float(value), count, confidence=confidence))
-
-
-def _format_interval(interval: Interval) -> str:
-    return "–" if np.isnan(interval.mean) else f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def validate_label_pair(

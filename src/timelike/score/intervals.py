@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,12 @@ from ..core.validation.labels import validate_labels
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and its confidence interval."""
+    """A mean and its confidence interval.
+
+    >>> interval = Interval(0.9, 0.8125, 0.95)
+    >>> print(interval, f"{interval:.2f}", sep="; ")
+    0.9 ± 0.069; 0.90 [0.81, 0.95]
+    """
 
     mean: float
     low: float
@@ -29,6 +35,16 @@ class Interval:
 
     def __str__(self) -> str:
         return f"{self.mean:.4g} ± {self.half_width:.2g}"
+
+    def __format__(self, spec: str) -> str:
+        """The mean with its bounds in brackets, each by the format of a number; "–" where there is no mean."""
+        if not spec:
+            return str(self)
+        if math.isnan(self.mean):
+            return "–"
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            return format(self.mean, spec)
+        return f"{self.mean:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
 
 def wilson_interval(share: float, n: float, *, confidence: float = 0.95, variance: float | None = None) -> Interval:

@@ -192,9 +192,9 @@ class RetrievalScores:
         return ["class", "items", "nearest accuracy", "average precision"]
 
     def _table_rows(self) -> list[list[str]]:
-        rows = [[str(one[0]), str(one[1]), *map(_format_interval, one[2:])] for one in self.classes]
+        rows = [[str(one[0]), str(one[1]), *(f"{interval:.3f}" for interval in one[2:])] for one in self.classes]
         overall = (self.nearest_accuracy, self.mean_average_precision)
-        return [*rows, ["all", str(sum(one[1] for one in self.classes)), *map(_format_interval, overall)]]
+        return [*rows, ["all", str(sum(one[1] for one in self.classes)), *(f"{interval:.3f}" for interval in overall)]]
 
     def _repr_html_(self) -> str:
         return html.table(self._table_header(), self._table_rows())
@@ -251,10 +251,6 @@ def retrieval_scores(
         for kind in np.unique(names).tolist()
     )
     return RetrievalScores(summarize(nearest, everything), summarize(precision, everything), classes)
-
-
-def _format_interval(interval: Interval) -> str:
-    return "–" if np.isnan(interval.mean) else f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _score_queries(

@@ -43,7 +43,7 @@ class Verification:
     n_subjects: int
 
     def __str__(self) -> str:
-        parts = [f"{name} {_format_interval(interval)}" for name, interval in self._rates()]
+        parts = [f"{name} {interval:.3f}" for name, interval in self._rates()]
         pair_counts = f"{self.n_genuine} pairs of one and {self.n_impostors} of two of {self.n_subjects} subjects"
         return f"{', '.join(parts)}; {pair_counts}"
 
@@ -62,7 +62,7 @@ class Verification:
         return self.errors.plot(kind, name=name, band=self.band)
 
     def _repr_html_(self) -> str:
-        rows = [(name, _format_interval(interval)) for name, interval in self._rates()]
+        rows = [(name, f"{interval:.3f}") for name, interval in self._rates()]
         counts = f"{self.n_genuine} genuine pairs, {self.n_impostors} impostors, {self.n_subjects} subjects"
         caption = (
             "False rejects over false accepts at every threshold, with the 95 % band; the dot is where both are equal."
@@ -119,7 +119,3 @@ def evaluate_pairs(
         n_genuine=int(same.sum()),
         n_subjects=n_subjects,
     )
-
-
-def _format_interval(interval: Interval) -> str:
-    return f"{interval.mean:.3f} ({interval.low:.3f} to {interval.high:.3f})"

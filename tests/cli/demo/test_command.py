@@ -214,7 +214,8 @@ facts["page"] = pathlib.Path(sys.argv[1]).read_text()
 
 def test_the_commands_for_own_files_run(run, recordings, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where the fixture has written logs/
-    shutil.copytree(recordings, "new")
+    for folder in ("new", "labelled"):
+        shutil.copytree(recordings, folder)
     commands = [line for line in page.OWN_FILES.splitlines() if line and not line.startswith("#")]
     assert len(commands) >= 10
     for command in commands:
@@ -222,6 +223,7 @@ def test_the_commands_for_own_files_run(run, recordings, tmp_path, monkeypatch):
         assert words[0] == "timelike"
         result = run(*words[1:])
         assert result.exit_code == 0, f"{command}\n{result.output}"
+        assert "was learned from" not in result.stderr, command
     for written in ("logs.html", "methods.html", "logs-model", "vectors.npz", "warp.png", "future.png", "drift.html"):
         assert Path(written).exists()
 

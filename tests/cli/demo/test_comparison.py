@@ -25,10 +25,9 @@ def test_scores_are_the_accuracies_of_the_methods_alone(monkeypatch):
         name: float(value) for name, value in re.findall(r"<td>([^<]+)</td><td[^>]*>([01]\.\d+) \[", section.parts[1])
     }
     assert shown.keys() >= {*comparison.RIVALS, "SiameseGRU", "Prototypes"}
-    ours = {name: value for name, value in shown.items() if name not in comparison.RIVALS}
     for score in section.scores:
-        assert score.method not in comparison.RIVALS
-        assert score.value == pytest.approx(max(ours.values()), abs=6e-4)
+        assert score.method == "Prototypes"  # named in advance, whatever is best on the test part
+        assert score.value == pytest.approx(shown["Prototypes"], abs=6e-4)
     assert comparison.run().scores == section.scores
 
 

@@ -114,6 +114,26 @@ def test_a_pattern_with_a_slash_begins_at_the_common_folder(tmp_path, pattern):
     assert sorted(X.labels.tolist()) == ["sit", "walk"]
 
 
+@pytest.mark.parametrize("form", ["folder", "pattern", "list"])
+@pytest.mark.parametrize("pattern", ["(w[a-z]*)", r"/(w\w*)/", "(newcomer)"])
+def test_a_folder_above_what_was_asked_for_says_no_label(tmp_path, form, pattern):
+    folder = tmp_path / "newcomer" / "wild" / "logs"
+    folder.mkdir(parents=True)
+    for name in ("anna", "bob"):
+        (folder / f"{name}.csv").write_text("t,ax\n0,1\n1,2\n")
+    source = {"folder": folder, "pattern": folder / "*.csv", "list": sorted(folder.glob("*.csv"))}[form]
+    with pytest.raises(ValueError, match=r"finds nothing in anna\.csv, bob\.csv: .* in its folders below .*logs"):
+        tl.load(source, label=pattern)
+
+
+def test_a_pattern_of_files_that_all_lie_in_one_folder_below_still_says_their_label(tmp_path):
+    (tmp_path / "walk").mkdir()
+    for name in ("1", "2"):
+        (tmp_path / "walk" / f"{name}.csv").write_text("t,ax\n0,1\n1,2\n")
+    X = tl.load(tmp_path / "*" / "*.csv", label="(walk|run)")
+    assert X.labels.tolist() == ["walk", "walk"]
+
+
 def test_a_name_without_the_label_that_others_have_is_an_error(tmp_path):
     folder: Path = tmp_path / "runner"
     folder.mkdir()

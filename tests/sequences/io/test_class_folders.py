@@ -1,6 +1,7 @@
 """Folders with a folder of recordings for every class."""
 
 import os
+import re
 
 import pytest
 
@@ -34,6 +35,21 @@ def test_it_is_the_same_from_inside(tmp_path, monkeypatch):
     X = tl.load(".")
     assert X.labels.tolist() == [1, 2]
     assert X.labels.dtype.kind == "i"
+
+
+def test_folders_of_decimal_numbers_are_classes(tmp_path):
+    X = tl.load(make(tmp_path / "speeds", "1/a.csv", "2.5/a.csv", "1/b.csv"))
+    assert X.labels.tolist() == ["1", "1", "2.5"]
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_recordings_that_lie_deeper_are_named_with_the_pattern_that_reads_them(depth, tmp_path):
+    folders = "/".join("abcde"[:depth])
+    make(tmp_path / "logs", f"{folders}/walk_1.csv", f"{folders}/run_1.csv")
+    with pytest.raises(FileNotFoundError, match="no recordings, but .csv files in folders") as error:
+        tl.load(tmp_path / "logs")
+    (advice,) = re.findall(r"load\((.*?)\) reads them", str(error.value))
+    assert len(eval(f"tl.load({advice})")) == 2
 
 
 def test_a_label_that_is_given_or_in_the_files_wins(tmp_path):
@@ -80,8 +96,21 @@ def test_what_is_ambiguous_is_refused_with_the_reason_and_the_way_out(files, obs
         tl.load(folder)
 
 
-def test_files_beside_the_folders_are_what_is_meant(tmp_path):
-    X = tl.load(make(tmp_path / "logs", "a.csv", "walk/1.csv", "run/1.csv"))
+def test_files_beside_the_folders_are_refused_and_both_readings_named(tmp_path):
+    folder = make(tmp_path / "logs", "metadata.csv", "walk/1.csv", "run/1.csv")
+    with pytest.raises(ValueError, match="metadata.csv.* and the folders run, walk, which could be a class") as error:
+        tl.load(folder)
+    as_classes, label, as_files = re.search(
+        r"load\((.*)\) with label=(.*) reads .* load\((.*)\)", f"{error.value}"
+    ).groups()
+    X = eval(f"tl.load({as_classes}, label={label})")
+    assert (X.labels.tolist(), X.ids.tolist()) == (["run", "walk"], ["run/1", "walk/1"])
+    Y = eval(f"tl.load({as_files})")
+    assert (Y.ids.tolist(), Y.labels) == (["metadata"], None)
+
+
+def test_files_beside_a_single_folder_are_what_is_meant(tmp_path):
+    X = tl.load(make(tmp_path / "logs", "a.csv", "old/1.csv"))
     assert (X.ids.tolist(), X.labels) == (["a"], None)
 
 

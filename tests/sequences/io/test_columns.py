@@ -427,6 +427,20 @@ def test_labels_and_groups_are_columns_expressions_functions_or_constants(label,
     assert set(X.channel_names) == numeric
 
 
+def test_a_misspelt_label_of_a_long_table_is_an_error_and_a_pattern_is_matched(tmp_path):
+    file = tmp_path / "of_anna.csv"
+    file.write_text("id,time,x,label,group\na,0,1,u,1\na,1,2,u,1\nb,0,1,v,2\nb,1,2,v,2\n")
+    assert tl.load(file).labels.tolist() == ["u", "v"]
+    with pytest.raises(ValueError, match="label='labl' is not a column of any file; did you mean 'label'"):
+        tl.load(file, label="labl")
+    with pytest.raises(ValueError, match="group='grup' is not a column of any file; did you mean 'group'"):
+        tl.load(file, group="grup")
+    with pytest.raises(ValueError, match="finds nothing in of_anna.csv"):
+        tl.load(file, label="_([0-9]+)")
+    named = tl.load(file, label="_([a-z]+)")
+    assert (named.labels.tolist(), named.groups.tolist(), named.channel_names) == (["anna"] * 2, [1, 2], ("x",))
+
+
 @pytest.mark.parametrize(
     ("label", "error", "words"),
     [

@@ -62,14 +62,14 @@ def load_chapter(name: str) -> Chapter:
 
 def run_chapter(name: str, *, debug: bool = False) -> ChapterRun:
     """Run a chapter; an error in it becomes the reason, and with `debug` its traceback is printed."""
-    began, busy, title = time.perf_counter(), time.process_time(), name
+    began, processor_began, title = time.perf_counter(), time.process_time(), name
     needs: tuple[str, ...] = ()
     section, reason, state = None, "", "finished"
     try:
         chapter = load_chapter(name)
-        title, needs = chapter.name, chapter.needs
+        title, needs = chapter.name[:1].upper() + chapter.name[1:], chapter.needs
         if chapter.needs_torch:
-            import_extra("torch", f"“{title}”")
+            import_extra("torch", f"the section {name}")
         section = chapter.run()
         title = section.title
     except MissingExtraError as error:
@@ -82,7 +82,7 @@ def run_chapter(name: str, *, debug: bool = False) -> ChapterRun:
         name=name,
         title=title,
         seconds=time.perf_counter() - began,
-        processor_seconds=time.process_time() - busy,
+        processor_seconds=time.process_time() - processor_began,
         state=state,  # type: ignore[arg-type]
         reason=reason,
         section=section,

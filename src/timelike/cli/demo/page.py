@@ -14,15 +14,16 @@ OWN_FILES = """\
 timelike describe 'logs/*.csv' --label '_([a-z]+)' --out logs.html
 timelike compare 'logs/*.csv' --label '_([a-z]+)' --report methods.html
 
-# learn a class, and use it
+# learn a class, and use it; scores are of files that it was not learned from
 timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
 timelike classify logs-model 'new/*.csv'
+timelike evaluate logs-model 'new/*.csv'
 timelike search logs-model 'logs/*.csv' 'new/*.csv' -k 3
 timelike embed logs-model 'new/*.csv' --out vectors.npz
 
-# compare two recordings
+# compare two recordings; a threshold is set by others, which were not learned from
 timelike align logs/anna_walk_1.csv logs/bob_walk_1.csv --method gdtw --plot warp.png
-timelike verify logs-model logs/anna_walk_1.csv logs/bob_walk_1.csv --calibrate 'logs/*.csv' --label '_([a-z]+)'
+timelike verify logs-model new/anna_walk_1.csv new/bob_walk_1.csv --calibrate 'labelled/*.csv'
 
 # what comes next
 timelike learn 'logs/*.csv' --method ridge --out next

@@ -50,31 +50,37 @@ _Interpolate = Annotated[
     bool | None,
     typer.Option("--interpolate/--no-interpolate", help="Fill missing values, linearly in time.", show_default=False),
 ]
-_OnError = Annotated[OnError, typer.Option(help="Whether files that cannot be read are left out.")]
+_OnError = Annotated[
+    OnError | None, typer.Option(help="Whether files that cannot be read are left out; raise by default.")
+]
 _Split = Annotated[Split | None, typer.Option(help="The part to use of data with an official split.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions:
-    """Options of `tl.load` as they stand on the command line."""
+    """Options of `tl.load` as they stand on the command line; what is None was not given."""
 
     label: _Label = None
     group: _Group = None
     time: _Time = None
     values: _Values = None
     interpolate: _Interpolate = None
-    on_error: _OnError = OnError.RAISE
+    on_error: _OnError = None
     split: _Split = None
 
     def load(self, source: str, part: Part = "all") -> Sequences:
         """The sequences of a source; `part` is used where it has a training and a test part and no --split is given."""
+        return self.load_part(source, part)[1]
+
+    def load_part(self, source: str, part: Part) -> tuple[str, Sequences]:
+        """The same with the name of the part that is used: "all" where there is no official split."""
         from ...sequences import concat
 
         parts = self.load_parts(source)
-        chosen = self.split or part
+        chosen = str(self.split or part)
         if len(parts) == 1:
-            return next(iter(parts.values()))
-        return concat(list(parts.values())) if chosen == "all" else parts[chosen]
+            return next(iter(parts.items()))
+        return chosen, concat(list(parts.values())) if chosen == "all" else parts[chosen]
 
     def load_parts(self, source: str) -> dict[str, Sequences]:
         """The parts of a source by name: "train" and "test", or "all"."""
@@ -87,7 +93,7 @@ class DataOptions:
             "values": [_as_position(one.strip()) for one in self.values.split(",")] if self.values else None,
             "label": self.label or None,
             "group": self.group or None,
-            "on_error": self.on_error.value,
+            "on_error": (self.on_error or OnError.RAISE).value,
         }
         loaded = load(source, **options)
         parts = (loaded,) if isinstance(loaded, Sequences) else loaded
@@ -96,25 +102,19 @@ class DataOptions:
         return dict(zip(names, filled, strict=True))
 
     def to_dict(self) -> dict[str, str]:
-        """The options that differ from their defaults."""
-        defaults = {one.name: one.default for one in fields(self)}
+        """The options that were given."""
         return {name: str(value).lower() if isinstance(value, bool) else str(value)
-                for name, value in asdict(self).items() if value != defaults[name]}  # fmt: skip
+                for name, value in asdict(self).items() if value is not None}  # fmt: skip
 
     @classmethod
-    def from_dict(cls, options: dict[str, str]) -> DataOptions:
-        """The inverse of `to_dict`; unknown names are an error."""
+    def from_dict(cls, options: dict[str, Any]) -> DataOptions:
+        """The inverse of `to_dict`, also of numbers and booleans of TOML; unknown names and values are an error."""
         unknown = options.keys() - {one.name for one in fields(cls)}
         if unknown:
             raise ValueError(
                 f"{min(unknown)!r} is no option of loading: expected {', '.join(one.name for one in fields(cls))}"
             )
-        kinds: dict[str, Callable[[str], Any]] = {
-            "on_error": OnError,
-            "split": Split,
-            "interpolate": lambda value: value == "true",
-        }
-        return cls(**{name: kinds.get(name, str)(value) for name, value in options.items()})
+        return cls(**{name: _parse_option(name, value) for name, value in options.items()})
 
 
 def with_data_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -183,6 +183,21 @@ def absolute_source(source: str) -> str:
     """A source that means the same in another folder; the name of a data set stays as it is."""
     is_path = os.path.exists(source) or "*" in source or os.sep in source
     return os.path.abspath(os.path.expanduser(source)) if is_path else source
+
+
+def _parse_option(name: str, value: Any) -> Any:
+    """The value of an option from the text of a job, or from a number or boolean that somebody wrote there."""
+    allowed: dict[str, dict[str, Any]] = {
+        "interpolate": {"true": True, "false": False},
+        "on_error": {one.value: one for one in OnError},
+        "split": {one.value: one for one in Split},
+    }
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"{name} = {value!r}: expected a text")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if name in allowed and text not in allowed[name]:
+        raise ValueError(f"{name} = {value!r}: expected {' or '.join(allowed[name])}")
+    return allowed[name][text] if name in allowed else text
 
 
 def _as_position(text: str | None) -> str | int | None:

@@ -1,4 +1,4 @@
-"""`job.toml`: what `timelike learn` was asked for, so that it can be repeated."""
+"""`job.toml`: what `timelike learn` was asked for, so that it can be repeated, and how data were read for a model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from ... import __version__
 from .data import DataOptions, absolute_source
 
 JOB_FILE = "job.toml"
+_READING = "of timelike compare: the data, and the options for reading them, which commands with this model repeat"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A call of `timelike learn`; what is None was not given."""
+    """A call of `timelike learn`; what is None was not given. That of `timelike compare --out` has no method."""
 
     data: str | None = None
+    part: str | None = None
+    """The part of the data that was learned from: "all" where there is no official split."""
     method: str | None = None
     out: Path | None = None
     seed: int | None = None
@@ -31,10 +34,13 @@ class Job:
         try:
             content = tomllib.loads(file.read_text(encoding="utf-8"))
             load = DataOptions.from_dict(content.pop("load", {}))
-            settings = {str(name): str(value) for name, value in content.pop("set", {}).items()}
+            settings = {
+                str(name): value if isinstance(value, str) else json.dumps(value)  # as on the command line
+                for name, value in content.pop("set", {}).items()
+            }
             content.pop("timelike", None)
             _refuse_unknown(content)
-        except (ValueError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{file} is no job of timelike learn: {error}") from error
         out = None if "out" not in content else Path(content["out"])
         return cls(**{"seed": 0, **content, "out": out}, load=load, settings=settings)
@@ -52,11 +58,13 @@ class Job:
         head = {
             "timelike": __version__,
             "data": None if self.data is None else absolute_source(self.data),
+            "part": self.part,
             "method": self.method,
             "out": None if self.out is None else str(self.out.absolute()),
             "seed": self.seed,
         }
-        lines = ["# repeat it: timelike learn --job job.toml", *_to_lines(head)]
+        heading = _READING if self.method is None else "repeat it: timelike learn --job job.toml"
+        lines = [f"# {heading}", *_to_lines(head)]
         for table, values in (("load", self.load.to_dict()), ("set", self.settings)):
             lines += ["", f"[{table}]", *_to_lines(values)] if values else []
         return "\n".join(lines) + "\n"
@@ -76,7 +84,7 @@ def _to_lines(values: dict[str, Any]) -> list[str]:
 
 
 def _refuse_unknown(content: dict[str, Any]) -> None:
-    kinds = {"data": str, "method": str, "out": str, "seed": int}
+    kinds = {"data": str, "part": str, "method": str, "out": str, "seed": int}
     for name, value in content.items():
         if name not in kinds:
             raise ValueError(f"{name!r} is unknown: expected {', '.join(kinds)}, [load] and [set]")

@@ -348,8 +348,8 @@ class Backtest:
     def _row_cells(self, name: str, label: str, method: str, skills: list[dict[str, Interval]]) -> list[str]:
         values = self._get_scores(method)[name].mean(axis=0)
         steps = [f"{values[step - 1]:.4g}" for step in self._shown_steps()]
-        better = [_format_interval(one[name]) if method == "model" and name in one else "" for one in skills]
-        return [name, label, *steps, _format_interval(self.mean_to_step(method=method)[name]), *better]
+        better = [f"{one[name]:.4g}" if method == "model" and name in one else "" for one in skills]
+        return [name, label, *steps, f"{self.mean_to_step(method=method)[name]:.4g}", *better]
 
     def _summary_lines(self) -> list[str]:
         n_items = len(np.unique(self.item))
@@ -428,12 +428,6 @@ def _mean_column(values: NDArray[np.float64], h: int) -> NDArray[np.float64]:
 
 def _as_interval(steps: StepScores) -> Interval:
     return Interval(*(float(part[0]) for part in steps))
-
-
-def _format_interval(interval: Interval) -> str:
-    if not np.isfinite([interval.low, interval.high]).all():
-        return f"{interval.mean:.4g}"
-    return f"{interval.mean:.4g} [{interval.low:.4g}, {interval.high:.4g}]"
 
 
 # --- a backtest under way ---------------------------------------------------------------------------------------------

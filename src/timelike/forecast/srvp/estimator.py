@@ -37,6 +37,7 @@ from .presets import PRESETS
 from .rollout import BLOCK_NUMBERS, SRVPRollout
 
 _IMAGE_BETA = 10.0  # default weight of the divergences of z, for images
+_MIN_IMAGE_STD = 0.02  # of √ν; with less, a training on a few hundred clips of a simple scene learns these by heart
 _IMAGE_TARGET_STEPS = 10  # default number of steps of a chunk after the conditioning ones, for images
 
 
@@ -269,6 +270,7 @@ class SRVP(LatentForecaster):
             max_delay=self.chunk_ - 1,
             use_sigmoid=self.uses_sigmoid_,
             observation_std=self.observation_std,
+            min_observation_std=_MIN_IMAGE_STD if self._has_image_frames() else MIN_OBSERVATION_STD,
         )
 
     def _make_chunk_objective(

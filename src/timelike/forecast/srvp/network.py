@@ -20,8 +20,6 @@ from .gaussian import DiagonalGaussian
 
 # minimum if learned: the likelihood of perfectly decoded data is unbounded
 MIN_OBSERVATION_STD = 1e-3
-# with less, a training on a few hundred clips of a simple scene learns these by heart
-MIN_IMAGE_STD = 0.02
 # initial value if learned: at 1 the states would have nothing to explain
 _INITIAL_OBSERVATION_STD = 0.2
 
@@ -96,7 +94,9 @@ class SRVPNetwork(nn.Module):
     use_sigmoid : bool
         Whether a sigmoid maps frames to (0, 1).
     observation_std : float or None
-        √ν; None learns it, with a minimum of 0.001, and 0.02 for images (channel, height, width).
+        √ν; None learns it.
+    min_observation_std : float
+        The minimum of √ν if it is learned.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class SRVPNetwork(nn.Module):
         max_delay: float = math.inf,
         use_sigmoid: bool = False,
         observation_std: float | None = 1.0,
+        min_observation_std: float = MIN_OBSERVATION_STD,
     ) -> None:
         super().__init__()
         inference = Inference(n_code=128, hidden=256) if inference is None else inference
@@ -142,8 +143,7 @@ class SRVPNetwork(nn.Module):
             self.random_head = None  # with delays q also depends on the state, see `DelayNetwork`
         if experimental is not None and experimental.drift:
             self.content_drift = ContentDrift(n_code, n_content, hidden, experimental.drift)
-        least = MIN_IMAGE_STD if len(self.frame) == 3 else MIN_OBSERVATION_STD
-        self.min_std = least if observation_std is None else 0.0
+        self.min_std = min_observation_std if observation_std is None else 0.0
         start = torch.tensor(float(observation_std or _INITIAL_OBSERVATION_STD) - self.min_std).log()
         self.log_std = nn.Parameter(start, requires_grad=observation_std is None)
 

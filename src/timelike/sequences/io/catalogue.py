@@ -16,6 +16,7 @@ from .paths import expand_user
 
 PART_NAME = re.compile(r"(.+)_(TRAIN|TEST)", re.IGNORECASE)
 _DATASET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+_MAX_DEPTH = 6  # folders down to which an error looks for files that can be read
 
 DatasetFiles = dict[str, Path]  # "train" and "test", or "all"
 
@@ -56,7 +57,7 @@ def find_dataset(path: Path, obstacle: str = "") -> DatasetFiles:
 
 def _nested_files_hint(folder: Path, obstacle: str) -> str:
     """A hint if readable files are in subfolders, or have a suffix that must be requested by a pattern."""
-    for pattern in ("*", "*/*", "*/*/*"):
+    for pattern in ("/".join("*" * depth) for depth in range(1, _MAX_DEPTH + 1)):
         suffixes = (one.suffix.lower() for one in sorted(folder.glob(pattern)) if not one.name.startswith("."))
         known_suffix = next((one for one in suffixes if one in formats.SUFFIXES), None)
         if known_suffix is not None and pattern == "*":

@@ -27,6 +27,8 @@ class ColumnSpec:
     group: Role = None
     folders_are_classes: bool = False
     """Whether recordings without a label of their own are of the class that their folder is called."""
+    root: Path | None = None
+    """The folder below which a regular expression may match; None for the common folder of all files."""
 
     @classmethod
     def from_options(
@@ -37,6 +39,7 @@ class ColumnSpec:
         label: Any = None,
         group: Any = None,
         folders_are_classes: bool = False,
+        root: Path | None = None,
     ) -> ColumnSpec:
         """Validated options."""
         if time is not None and not _is_column(time):
@@ -56,7 +59,7 @@ class ColumnSpec:
                 )
             if role == "":
                 raise ValueError(f"{name}='': expected the name of a column, a regular expression or a constant")
-        return cls(time, values, label, group, folders_are_classes)
+        return cls(time, values, label, group, folders_are_classes, root)
 
 
 def _is_column(value: Any) -> bool:

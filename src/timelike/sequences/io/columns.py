@@ -210,8 +210,11 @@ def _parse_long(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
     from .formats import csv_parquet  # a format is imported when such a file is read
 
     data, notes = csv_parquet.sequences_from_columns(_as_text(sheet), clock, **roles)
-    metadata = {role: None if entries is None else entries.tolist() for role, entries in
-             (("label", data.labels), ("group", data.groups))}  # fmt: skip
+    metadata = {
+        # a name that is no column may be a pattern for file names, or misspelt: the usual column does not replace it
+        role: None if entries is None or (isinstance(asked, str) and role not in roles) else entries.tolist()
+        for role, asked, entries in (("label", spec.label, data.labels), ("group", spec.group, data.groups))
+    }
     ids = None if data.ids is None else data.ids.tolist()
     return ParsedFile(
         sheet.path, data.values, data.lengths.tolist(), data.channel_names, data.times, ids,

@@ -97,11 +97,11 @@ def _combine_files(
     pieces = _align_channels(pieces, spec, what)
     _refuse_mixed_times(pieces)
     notes = _collect_notes(pieces)
-    labels = resolve_role(pieces, spec.label, "label", notes)
+    labels = resolve_role(pieces, spec.label, "label", notes, spec.root)
     if labels is None and spec.folders_are_classes:
         labels = folder_names([one.path for one in pieces for _ in one.lengths])
         notes.append(FOLDER_NOTE)
-    groups = resolve_role(pieces, spec.group, "group", notes)
+    groups = resolve_role(pieces, spec.group, "group", notes, spec.root)
     values = _concatenate_values(pieces)
     times = None if pieces[0].times is None else np.concatenate([_as_times(one) for one in pieces])
     lengths = [length for one in pieces for length in one.lengths]

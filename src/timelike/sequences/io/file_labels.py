@@ -24,9 +24,9 @@ FOLDER_NOTE = "label: the folder of each file"
 
 
 def resolve_role(
-    pieces: list[ParsedFile], source: Role, role: str, notes: list[str]
+    pieces: list[ParsedFile], source: Role, role: str, notes: list[str], root: Path | None = None
 ) -> list[Any] | NDArray[Any] | None:
-    """One entry for every recording, or None if none has one."""
+    """One entry for every recording, or None if none has one; a pattern sees only what is below the folder `root`."""
     within: list[list[Any] | None] = [piece.label if role == "label" else piece.group for piece in pieces]
     if callable(source) or (source is not None and not isinstance(source, str)):
         file_entries = [_call_role(source, piece.path, role) if callable(source) else source for piece in pieces]
@@ -39,17 +39,21 @@ def resolve_role(
         raise _partial_column_error(pieces, within, source or role, role)
     if source is None:
         return None
-    tokens = _match_names(pieces, source, role)
+    tokens = _match_names(pieces, source, role, root)
     return _parse_tokens([entry for entry, piece in zip(tokens, pieces, strict=True) for _ in piece.lengths])
 
 
 def folder_names(files: list[Path]) -> NDArray[Any]:
-    """The name of the folder of every file, as labels.
+    """The name of the folder of every file, as labels: whole numbers if all are, otherwise text.
 
     >>> folder_names([Path("logs/walk/1.csv"), Path("logs/run/1.csv")])
     array(['walk', 'run'], dtype='<U4')
+    >>> folder_names([Path("speed/1/a.csv"), Path("speed/2.5/a.csv")])  # a folder for each: classes, no measurements
+    array(['1', '2.5'], dtype='<U3')
     """
-    return _parse_tokens([readable_name(Path(os.path.abspath(file)).parent.name) for file in files])
+    names = [readable_name(Path(os.path.abspath(file)).parent.name) for file in files]
+    whole = parse_integers(dict.fromkeys(names))
+    return np.array(names if whole is None else [whole[name] for name in names])
 
 
 def _call_role(function: Any, path: Path, role: str) -> Any:
@@ -99,7 +103,7 @@ def _refuse_mixed_kinds(pieces: list[ParsedFile], within: list[list[Any] | None]
         )
 
 
-def _match_names(pieces: list[ParsedFile], expression: str, role: str) -> list[str]:
+def _match_names(pieces: list[ParsedFile], expression: str, role: str, root: Path | None) -> list[str]:
     """The matches of a regular expression; raises an error for a word that is neither that nor a column."""
     try:
         pattern = re.compile(expression)
@@ -110,7 +114,7 @@ def _match_names(pieces: list[ParsedFile], expression: str, role: str) -> list[s
                 f"{role}={expression!r} is neither a column nor a valid regular expression ({error})"
             ) from None
     if pattern is not None and pattern.groups:
-        return _match_paths([piece.path for piece in pieces], pattern, role)
+        return _match_paths([piece.path for piece in pieces], pattern, role, root)
     if _REGEX_MARKS.search(expression):
         raise ValueError(
             f"{role}={expression!r} is not a column, and as a regular expression it has no group: put ( ) around the "
@@ -129,29 +133,40 @@ def _match_names(pieces: list[ParsedFile], expression: str, role: str) -> list[s
     )
 
 
-def _match_paths(paths: list[Path], pattern: re.Pattern[str], role: str) -> list[str]:
-    """The match of the first group in the file names, in the nearest matching folder, or in the paths.
+def _match_paths(paths: list[Path], pattern: re.Pattern[str], role: str, root: Path | None) -> list[str]:
+    """The match of the first group in the file names, in the nearest matching folder, or in the paths below `root`.
 
-    /home/runner/sit/3.csv is of the class sit, not run; a name that lacks what others have is an error. Paths begin at
-    the common folder of all files if all match there.
+    /home/runner/sit/3.csv is of the class sit, not run; a name that lacks what others have is an error. Folders that
+    nobody asked for do not count: in /tmp/newcomer, (w[a-z]*) would find "wcomer". Without a root it is the common
+    folder of all files.
     """
-    full = [Path(os.path.abspath(path)) for path in paths]
-    matches = [None if "/" in pattern.pattern else pattern.search(path.name) for path in full]
-    for depth in range(min(len(path.parents) for path in full) - 1):
-        if any(matches) or "/" in pattern.pattern:
+    folder, below = _relative_paths(paths, root)
+    has_slash = "/" in pattern.pattern
+    matches = [None if has_slash else pattern.search(path.name) for path in below]
+    for depth in range(min(len(path.parts) for path in below) - 1):
+        if any(matches) or has_slash:
             break
-        above = [pattern.search(path.parents[depth].name) for path in full]
+        above = [pattern.search(path.parts[-2 - depth]) for path in below]
         matches = above if all(above) else matches
     if not any(matches):
-        folder = os.path.commonpath([path.parent for path in full])
-        below = [pattern.search(path.relative_to(folder).as_posix()) for path in full]
-        matches = below if all(below) else [pattern.search(path.as_posix()) for path in full]
+        matches = [pattern.search(path.as_posix()) for path in below]
+        if not all(matches):  # a pattern may begin with the slash before the first folder
+            matches = [pattern.search(f"/{path.as_posix()}") for path in below]
     parts = [next((part for part in match.groups() if part), None) if match else None for match in matches]
     lacking = [path.name for path, part in zip(paths, parts, strict=True) if part is None]
     if lacking:
         more = f" and {len(lacking) - _MAX_LISTED} others" if len(lacking) > _MAX_LISTED else ""
         raise ValueError(
             f"{role}={pattern.pattern!r} finds nothing in {', '.join(lacking[:_MAX_LISTED])}{more}: expected a group ( "
-            ") that is in the name or path of every file"
+            f") that is in the name of every file, or in its folders below {folder}"
         )
     return [part for part in parts if part is not None]
+
+
+def _relative_paths(paths: list[Path], root: Path | None) -> tuple[Path, list[Path]]:
+    """The folder `root`, or the common folder of all files where they are elsewhere, and the paths from there."""
+    full = [Path(os.path.abspath(path)) for path in paths]
+    folder = None if root is None else Path(os.path.abspath(root))
+    if folder is None or not all(path.is_relative_to(folder) for path in full):
+        folder = Path(os.path.commonpath([path.parent for path in full]))
+    return folder, [path.relative_to(folder) for path in full]

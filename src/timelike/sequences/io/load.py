@@ -104,7 +104,7 @@ def load(
         The columns that are channels, in order; by default all numeric columns without another role.
     label, group : str, number or callable, optional
         A column that is constant in each file; a regular expression with a group ( ), matched against the file names,
-        then their paths; a function of the path; or a number for all.
+        then their folders below the one that was asked for; a function of the path; or a number for all.
     size : int or (height, width), optional
         For videos: the frame size. Frames are reduced by averaging over areas. One number makes square frames.
     grayscale : bool
@@ -144,17 +144,28 @@ def load(
         )
     resolved = _resolve_source(source, any(value is not None for value in columns.values()))
     if isinstance(resolved, list):
-        parts = {"all": _read_recordings(resolved, videos, columns, on_error)}
+        parts = {"all": _read_recordings(resolved, videos, columns, on_error, root=paths.source_folder(source))}
     elif isinstance(resolved, str):
         _refuse_options(videos | columns, resolved)
         parts = catalogue.load_by_name(resolved)
     elif (by_class := _find_class_folders(resolved)).files:
-        data = _read_recordings(by_class.files, videos, columns, on_error, folders_are_classes=True)
+        data = _read_recordings(by_class.files, videos, columns, on_error, folders_are_classes=True, root=resolved)
         parts = {"all": note_ignored_folders(data, by_class)}
     else:
         _refuse_options(videos | columns, resolved)
         parts = _read_path(resolved, by_class.obstacle)
     return _choose_split(parts, split, source)
+
+
+def list_source_files(source: Any, *, has_options: bool = False) -> list[Path]:
+    """The files, or the folder of a data set, that `load` would read; none for a data set by its name.
+
+    `has_options` is whether options for columns are given, which tell recordings from a data set in one folder.
+    """
+    resolved = _resolve_source(source, has_options)
+    if isinstance(resolved, Path):
+        return _find_class_folders(resolved).files or [resolved]
+    return resolved if isinstance(resolved, list) else []
 
 
 def _resolve_source(source: Any, has_options: bool) -> list[Path] | Path | str:
@@ -175,7 +186,28 @@ def _resolve_source(source: Any, has_options: bool) -> list[Path] | Path | str:
         return _as_file_or_list(paths.match_pattern(path), has_options)
     if path.is_file():
         return _as_file_or_list([path], has_options)
-    return (_list_recordings(path, has_options) if path.is_dir() else []) or path
+    files = _list_recordings(path, has_options) if path.is_dir() else []
+    if files:
+        _refuse_two_readings(path, files)
+    return files or path
+
+
+def _refuse_two_readings(folder: Path, files: list[Path]) -> None:
+    """Raise an error if a folder holds recordings, and folders that could be a class each."""
+    in_folders = _find_class_folders(folder).files
+    if not in_folders:
+        return
+    classes = list(dict.fromkeys(paths.readable_name(file.parent.name) for file in in_folders))
+    suffix, own_suffix = in_folders[0].suffix, files[0].suffix
+    more = f" and {len(classes) - 2} more" if len(classes) > 2 else ""
+    as_classes = f"load({str(folder / '*' / '*') + suffix!r}) with label='([^/]+)/' reads the folders as classes"
+    if _is_recording(in_folders[0]):  # videos take no label
+        as_classes = "moved elsewhere, the files leave the folders to be read as classes"
+    raise ValueError(
+        f"the folder {folder} holds recordings ({paths.readable_name(files[0].name)}), and the folders {classes[0]}, "
+        f"{classes[1]}{more}, which could be a class each: {as_classes}, and load({str(folder / '*') + own_suffix!r}) "
+        "reads the files beside them"
+    )
 
 
 def _as_file_or_list(files: list[Path], has_options: bool) -> list[Path] | Path:
@@ -229,6 +261,7 @@ def _read_recordings(
     on_error: str,
     *,
     folders_are_classes: bool = False,
+    root: Path | None = None,
 ) -> Sequences:
     """Files of one recording each, as one collection; pipes and devices are always skipped."""
     left_out: dict[Path, Exception] = {}
@@ -265,7 +298,7 @@ def _read_recordings(
 
     _refuse_options(videos, files[0])
     layout = columns.pop("layout")
-    spec = ColumnSpec.from_options(**columns, folders_are_classes=folders_are_classes)
+    spec = ColumnSpec.from_options(**columns, folders_are_classes=folders_are_classes, root=root)
     return combine.read_files(files, spec, _check_file_layout(layout, files), on_error, left_out)
 
 

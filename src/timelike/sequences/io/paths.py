@@ -109,6 +109,22 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+def source_folder(source: Any) -> Path | None:
+    """The folder that a path or a pattern asks for; None for a list, whose files may lie anywhere.
+
+    >>> source_folder("logs/*/walk_*.csv").as_posix(), source_folder("logs/walk.csv").as_posix()
+    ('logs', 'logs')
+    """
+    if not isinstance(source, str | os.PathLike):
+        return None
+    path = expand_user(source)
+    if not is_pattern(path):
+        return path if path.is_dir() else path.parent
+    while is_pattern(path):
+        path = path.parent
+    return path
+
+
 def list_files(source: Iterable[Any]) -> list[Path]:
     """The files of a list of paths and patterns, in its order."""
     files: list[Path] = []
