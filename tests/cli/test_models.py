@@ -170,7 +170,10 @@ def test_learn_says_what_is_missing_or_wrong(run, recordings, tmp_path):
 
 def test_a_place_that_holds_no_model_is_refused_before_the_training(run, recordings, monkeypatch):
     monkeypatch.setattr("timelike.encode.Rocket.fit", None)
-    for folder, message in ((recordings, "which is no part of a model"), (recordings / "no" / "m", "does not exist")):
+    for folder, message in (
+        (recordings, "which is no part of a model"),
+        (recordings / "no" / "no" / "m", "does not exist"),
+    ):
         result = run("learn", recordings, "--method", "rocket", "--out", folder)
         assert result.exit_code == 1
         assert message in result.stderr
@@ -253,6 +256,40 @@ def test_forecasts_are_those_of_the_library_with_calibrated_intervals(answer, re
     assert 0 < scores["mse"] < 1
 
 
+@pytest.fixture
+def drawing(recordings, tmp_path):
+    """A model that draws futures."""
+    tl.forecast.Analog().fit(tl.load(recordings)).save(tmp_path / "analog")
+    return tmp_path / "analog"
+
+
+def test_few_futures_have_no_bounds_and_json_lists_those_that_were_drawn(answer, run, drawing, recordings):
+    ask = ("forecast", drawing, recordings, "--horizon", 2)
+    few = run(*ask, "--samples", 5)
+    assert few.exit_code == 0, few.output
+    assert few.stderr == "timelike: no bounds of level 0.8 from 5 futures: draw more with --samples\n"
+    assert few.stdout.splitlines()[0].split() == ["id", "step", "channel", "mean"]
+    said = answer(*ask, "--samples", 20)
+    assert np.shape(said["samples"]) == (20, 12, 2, 2)
+    expected = tl.load_model(drawing).predict(tl.load(recordings), 2, n_samples=20, random_state=0)
+    np.testing.assert_allclose(said["samples"], expected.samples)
+    np.testing.assert_allclose(said["low"], expected.interval(0.8)[0])
+    assert answer(*ask)["samples"] is None
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_a_table_of_a_forecast_has_its_bounds(answer, drawing, recordings, tmp_path, suffix):
+    file = tmp_path / "new" / f"next{suffix}"
+    said = answer("forecast", drawing, recordings, "--horizon", 2, "--samples", 20, "--out", file)
+    X = tl.load(file)
+    channels = ("ax", "ay") + (("ax low", "ay low", "ax high", "ay high") if suffix == ".csv" else ())
+    assert X.channel_names == channels
+    np.testing.assert_allclose(np.reshape(said["mean"], (-1, 2)), X.values[:, :2])
+    if suffix == ".csv":
+        np.testing.assert_allclose(np.reshape(said["low"], (-1, 2)), X.values[:, 2:4])
+        np.testing.assert_allclose(np.reshape(said["high"], (-1, 2)), X.values[:, 4:])
+
+
 def test_intervals_are_not_calibrated_on_what_was_learned_from_or_is_forecast(answer, run, recordings, tmp_path):
     answer("learn", recordings / "anna*.csv", "--method", "ridge", "--out", tmp_path / "ridge")
     new, others = recordings / "bob_run*.csv", recordings / "bob_walk*.csv"
@@ -307,6 +344,8 @@ def test_a_training_that_was_interrupted_resumes(run, answer, no_ctrl_c_before, 
         "--out",
         tmp_path / "m",
     )
+    # imports and compiles what the training needs, which may take longer than the timer
+    answer("learn", recordings, *LABEL, "--method", "siamese", "--set", "max_steps=1", "--out", tmp_path / "warm")
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     stopped = run(*ask, "--set", "max_steps=1000000")
@@ -393,3 +432,43 @@ def test_prototypes_verify_by_their_own_threshold(answer, run, one_thread, recor
 
 def test_every_method_is_tried():
     assert METHODS.keys() == APPLIES.keys()
+
+
+def press_ctrl_c(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_a_method_without_steps_says_that_no_model_is_written(run, recordings, tmp_path, monkeypatch):
+    monkeypatch.setattr("timelike.encode.Rocket.fit", press_ctrl_c)
+    result = run("learn", recordings, "--method", "rocket", "--out", tmp_path / "m")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == "timelike: stopped by Ctrl-C, and no model is written\n"
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.learn
+def test_ctrl_c_in_a_training_names_the_option_that_keeps_it(run, recordings, tmp_path, monkeypatch):
+    monkeypatch.setattr("timelike.SiameseGRU.fit", press_ctrl_c)
+    ask = ("learn", recordings, *LABEL, "--method", "siamese", "--out", tmp_path / "m")
+    result = run(*ask)
+    assert result.exit_code == 130
+    assert "no model is written; with --checkpoint FOLDER the training would be kept" in result.stderr
+    assert "the same command resumes from" in run(*ask, "--checkpoint", tmp_path / "steps").stderr
+
+
+def test_one_sequence_is_singular(run, recordings, tmp_path):
+    one = recordings / "bob_run_0.csv"
+    assert (
+        "learned Rocket from 1 sequence in"
+        in run("learn", one, "--method", "rocket", "--set", "n_features=200", "--out", tmp_path / "m").stdout
+    )
+    assert ": 1 vector of " in run("embed", tmp_path / "m", one, "--out", tmp_path / "z.npz").stdout
+    assert "has 1 sequence, counted from 0" in run("align", one, one, "--item", 1).stderr
+    run("learn", one, "--method", "ridge", "--out", tmp_path / "next")
+    assert run("evaluate", tmp_path / "next", one).stdout.splitlines()
+    assert "1 window of 1 sequence" in run("evaluate", tmp_path / "next", one).stdout
+
+
+def test_a_report_has_the_right_article(run, model, recordings, tmp_path):
+    run("report", model, recordings, "--out", tmp_path / "page.html")
+    assert "What an EmbeddingClassifier does with 12 sequences." in (tmp_path / "page.html").read_text()

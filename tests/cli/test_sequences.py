@@ -75,7 +75,10 @@ def test_match_reads_standard_input_whole_or_live(answer, run, pattern):
     ("text", "message"),
     [
         ("0\n1,2\n", "line 2 of standard input is '1,2': expected 1 number, the channels of the pattern"),
-        ("a,b\n1,2\n", "line 2 of standard input is '1,2': expected 1 number, the channels of the pattern"),
+        (
+            "a,b\n1,2\n",
+            "line 1 of standard input is a header without x: expected the pattern's channels (x) among a, b, or no header",
+        ),
         ("x,y\n1\n", "line 2 of standard input is '1': expected 1 number, the channels of the pattern"),
         ("x\n1\ntwo\n", "line 3 of standard input is 'two': expected 1 number, the channels of the pattern"),
         ("\n", "standard input is empty: expected a line of numbers for every step"),
@@ -93,12 +96,45 @@ def test_match_names_the_line_of_standard_input_that_it_cannot_read(run, pattern
         "time,x\n0,0\n1,1\n2,2\n3,1\n4,0\n",
         "x;time\n0;0\n1,0;1\n2,0;2\n1;3\n0;4\n",
         "x\n0\n1\n2\n1\n0\n",
-        "value\n0\n1\n2\n1\n0\n",
+        "time,x\n2024-01-01 10:00:00,0\n2024-01-01 10:00:01,1\n2024-01-01 10:00:02,2\n2024-01-01 10:00:03,1\n",
+        '\ufeff"a, b","x",\n,0,\n,1,\n,2,\n,1,\n',
+        "time\tx\n0\t0\n1\t1,0\n2\t2\n3\t1\n",
     ],
 )
 def test_match_reads_a_table_on_standard_input(answer, pattern, text):
     (found,) = answer("match", pattern, "-", stdin=text)["matches"]
     assert (found["start"], found["stop"], found["distance"]) == (1, 4, 0)
+
+
+@pytest.mark.parametrize("header", ['"acc y","acc x"', "acc y,acc x", "acc y;acc x", "acc y\tacc x"])
+def test_a_header_on_standard_input_is_read_as_csv(answer, tmp_path, header):
+    wave = tmp_path / "wave.csv"
+    wave.write_text("acc x,acc y\n1,10\n2,20\n1,10\n")
+    separator = next(one for one in ";\t," if one in header)
+    rows = [f"{y}{separator}{x}" for x, y in ((0, 0), (1, 10), (2, 20), (1, 10), (0, 0))]
+    (found,) = answer("match", wave, "-", "--values", "acc x,acc y", stdin="\n".join([header, *rows]))["matches"]
+    assert (found["start"], found["stop"], found["distance"]) == (1, 4, 0)
+
+
+@pytest.mark.parametrize("line", ["nan", ",", "NaN"])
+@pytest.mark.parametrize("options", [(), ("--interpolate",), ("--threshold", 3)])
+def test_a_missing_value_on_standard_input_is_an_error_with_its_line(run, pattern, line, options):
+    wrong = run("match", pattern, "-", *options, stdin=f"time,x\n0,1\n1,{line.strip(',')}\n2,1\n")
+    assert wrong.exit_code == 1
+    assert "line 3 of standard input is " in wrong.stderr
+    assert "with a missing value" in wrong.stderr
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_live_input_needs_lines_and_takes_no_number_of_matches(run, pattern):
+    empty = run("match", pattern, "-", "--threshold", 3, stdin="")
+    assert (empty.exit_code, empty.stderr) == (
+        1,
+        "timelike: standard input is empty: expected a line of numbers for every step\n",
+    )
+    refused = run("match", pattern, "-", "--threshold", 3, "-k", 1, stdin="0\n1\n")
+    assert refused.exit_code == 2
+    assert "a live search prints every match" in refused.stderr
 
 
 @pytest.fixture

@@ -189,6 +189,9 @@ def test_one_ctrl_c_ends_it_with_the_rows_that_are_finished():
     found = compared(waves(), {"a": Constant(), "b": Interrupted(), "c": Constant("fast")}, cv=2)
     assert [(row.method, row.state) for row in found.rows] == [("a", "finished"), ("b", "skipped"), ("c", "skipped")]
     assert "stopped by Ctrl-C" in str(found)
+    assert found.is_interrupted
+    assert tl.evaluate.Comparison.from_json(found.to_json()).is_interrupted
+    assert not compared(waves(), {"a": Constant()}, cv=2).is_interrupted
     assert signal.getsignal(signal.SIGINT) is before
 
 

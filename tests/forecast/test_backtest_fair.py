@@ -195,7 +195,7 @@ def test_a_short_sequence_does_not_decide_what_is_learned_from(model, refit):
         assert f"{found.model} fitted on the first 108 steps of every sequence" in str(found)
     if isinstance(model, Climatology):  # the others need more of a past than the short one has
         assert "3 windows of shorter sequences are left out: models are fitted on the first 108 steps" in str(found)
-    assert "1 shorter sequences have fewer windows, or none" in str(found)
+    assert "1 shorter sequence has fewer windows, or none" in str(found)
 
 
 def test_a_short_sequence_keeps_its_windows_where_nothing_is_learned_from_values():

@@ -10,6 +10,7 @@ import typer
 from .options.data import DataOptions, select_channels, with_data_options
 from .options.settings import Settings, apply_settings, split_settings
 from .output import AsJson, emit, format_cell, json_fields
+from .targets import check_picture_target, save_figure
 
 
 @json_fields(
@@ -42,12 +43,13 @@ def align(
 
     positions = _parse_items(item)
     options = split_settings(settings)
+    check_picture_target(plot, "--plot")
     aligner = apply_settings(resolve_metric(method), options)
     x, y = (_take(data.load(source), i, source) for source, i in zip((a, b), positions, strict=True))
     y = select_channels(y, x.channel_names, b)
     found = aligner.align(x, y)
     if plot is not None:
-        found.plot().savefig(plot)
+        save_figure(found.plot(), plot)
     path = None if found.path is None else found.path.tolist()
     lengths = [int(x.lengths[0]), int(y.lengths[0])]
     fields = {
@@ -70,6 +72,8 @@ def _parse_items(text: str) -> tuple[int, int]:
 
 
 def _take(X: Any, position: int, source: str) -> Any:
+    from ..core.parameters import format_count
+
     if position >= len(X):
-        raise ValueError(f"--item {position}: {source} has {len(X)} sequences, counted from 0")
+        raise ValueError(f"--item {position}: {source} has {format_count(len(X), 'sequence')}, counted from 0")
     return X[position : position + 1]

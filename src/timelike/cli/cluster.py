@@ -12,6 +12,7 @@ from .errors import progress
 from .options.data import DataOptions, Source, sequence_names, with_data_options
 from .options.settings import Settings, apply_settings, split_settings
 from .output import AsJson, emit, format_cell, format_table, json_fields
+from .targets import check_model_target, with_parent
 
 
 class Clustering(StrEnum):
@@ -40,7 +41,7 @@ def cluster(
     metric: Annotated[str, typer.Option(help="dtw, euclidean, or another metric by its name.")] = "dtw",
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="Save the model, where the method has one, in this folder.")] = None,
-    seed: Annotated[int, typer.Option(help="Of random starts.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of random starts.", min=0)] = 0,
     *,
     data: DataOptions,
     as_json: AsJson = False,
@@ -53,11 +54,12 @@ def cluster(
     from .. import score
 
     options = split_settings(settings)
+    check_model_target(out)
     model = _make_model(method, k, metric, seed)
     X = data.load(source)
     clusters = apply_settings(model, options).fit(X).labels_
     if out is not None:
-        model.save(out)
+        model.save(with_parent(out))
     names, answers = sequence_names(X), clusters.tolist()
     sizes = {number: answers.count(number) for number in sorted(set(answers))}
     agreement = None if X.labels is None else float(score.adjusted_rand(X.labels, clusters))

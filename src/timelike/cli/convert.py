@@ -9,6 +9,7 @@ import typer
 
 from .options.data import DataOptions, Source, with_data_options
 from .output import AsJson, emit, json_fields
+from .targets import check_sequences_target, with_parent
 
 
 @json_fields(files="list of texts: the files that were written")
@@ -29,7 +30,9 @@ def convert(
     """
     from ..sequences.io.formats import FORMATS
 
+    check_sequences_target(target, "TARGET")
     parts, file_format = data.load_parts(source), FORMATS.get(target.suffix.lower())
+    with_parent(target)
     if len(parts) == 1:
         written = [next(iter(parts.values())).save(target)]
     elif file_format is not None and file_format.has_split:

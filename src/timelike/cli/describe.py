@@ -10,6 +10,7 @@ import typer
 
 from .options.data import DataOptions, Source, with_data_options
 from .output import AsJson, emit, json_fields
+from .targets import check_file_target
 
 
 @json_fields(
@@ -33,6 +34,7 @@ def describe(
     """
     from ..report import Page
 
+    check_file_target(out, "--out")
     parts = data.load_parts(source)
     descriptions = {name: part.describe() for name, part in parts.items()}
     texts = [f"{name}: {parts[name]!r}\n\n{one}\n" for name, one in descriptions.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from .options.data import DataOptions, select_channels, with_data_options
 from .output import AsJson, emit, json_fields
+from .targets import check_file_target
 
 DIFFERENT = 3
 """The exit code with `--exit-code` if the collections differ: 1 and 2 are those of errors."""
@@ -32,12 +34,12 @@ _LEVEL = 0.05
 def drift(
     old: Annotated[str, typer.Argument(metavar="OLD", help="What is as it should be, read as DATA is.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="What is compared with it.")],
-    permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 1000,
+    permutations: Annotated[int, typer.Option(help="Permutations of the test.", min=1)] = 1000,
     out: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
     groups: Annotated[
         bool, typer.Option(help="Whether groups that the files carry are exchanged whole, or single sequences.")
     ] = True,
-    seed: Annotated[int, typer.Option(help="Of the permutations.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the permutations.", min=0)] = 0,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help=f"Exit with {DIFFERENT} if they differ (p at most {_LEVEL}).")
     ] = False,
@@ -45,7 +47,9 @@ def drift(
     data: DataOptions,
     as_json: AsJson = False,
 ) -> None:
-    r"""Whether NEW is like OLD, and if not, which sequences and channels differ; the exit code is 0 either way.
+    r"""Whether NEW is like OLD, and if not, which sequences and channels differ.
+
+    The exit code is 0 either way; with --exit-code it is 3 if they differ.
 
     Examples:
       timelike drift motions.npz motions.npz --permutations 99
@@ -53,6 +57,13 @@ def drift(
     from .. import distributions
     from ..report import Page
 
+    if exit_code and 1 / (permutations + 1) > _LEVEL:  # the smallest p-value
+        raise typer.BadParameter(
+            f"p is at least 1/{permutations + 1} with {permutations} permutations, and --exit-code needs p of {_LEVEL} "
+            f"or less: give {math.ceil(1 / _LEVEL) - 1} or more",
+            param_hint="'--permutations'",
+        )
+    check_file_target(out, "--out")
     known = data.load(old)
     samples, units = (known, select_channels(data.load(new), known.channel_names, new)), None if groups else False
     result = distributions.TwoSample(n_permutations=permutations, random_state=seed).test(*samples, groups=units)

@@ -10,6 +10,7 @@ import typer
 from .loaded_model import ModelFolder, as_encoder, open_model
 from .options.data import DataOptions, Source, sequence_names, with_data_options
 from .output import AsJson, emit, json_fields
+from .targets import check_file_target, with_parent
 
 if TYPE_CHECKING:
     from ..sequences import Sequences
@@ -36,14 +37,20 @@ def embed(
     Examples:
       timelike embed motions BasicMotions --out vectors.npz
     """
-    if out.suffix.lower() not in SUFFIXES:
-        raise typer.BadParameter(f"{out}: expected a name that ends in {' or '.join(SUFFIXES)}", param_hint="'--out'")
+    from ..core.parameters import format_count
+
+    check_file_target(out, "--out", SUFFIXES)
     loaded, options = open_model(model, data)
     encoder, X = as_encoder(loaded), options.load(source)
     vectors = encoder.encode(X)
     _write_vectors(out, vectors, X)
     result = {"file": str(out), "sequences": len(X), "features": vectors.shape[1]}
-    emit("embed", result, f"wrote {out}: {len(X)} vectors of {vectors.shape[1]} features", as_json)
+    emit(
+        "embed",
+        result,
+        f"wrote {out}: {format_count(len(X), 'vector')} of {format_count(vectors.shape[1], 'feature')}",
+        as_json,
+    )
 
 
 def _write_vectors(out: Path, vectors: Any, X: Sequences) -> None:
@@ -53,7 +60,7 @@ def _write_vectors(out: Path, vectors: Any, X: Sequences) -> None:
     from ..core.files import atomic_write
 
     labels = {} if X.labels is None else {"labels": X.labels}
-    with atomic_write(out) as temporary:
+    with atomic_write(with_parent(out)) as temporary:
         if out.suffix.lower() == ".npz":
             with temporary.open("wb") as file:
                 np.savez(file, vectors=vectors, ids=np.asarray(sequence_names(X)), allow_pickle=False, **labels)

@@ -29,7 +29,7 @@ def evaluate(
     ] = True,
     horizon: Annotated[int, typer.Option(help="Steps to forecast, for a model that forecasts.", min=1)] = 1,
     windows: Annotated[int, typer.Option(help="Forecasts of every sequence, one step apart.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the resampling.", min=0)] = 0,
     *,
     data: DataOptions,
     as_json: AsJson = False,

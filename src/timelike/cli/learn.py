@@ -16,6 +16,7 @@ from .options.data import DataOptions, require_labels, with_data_options
 from .options.job import Job
 from .options.settings import Settings, apply_settings, split_settings
 from .output import AsJson, emit, json_fields
+from .targets import check_model_target, with_parent
 
 
 def _make(name: str, *args: Any, **options: Any) -> Any:
@@ -69,7 +70,7 @@ def learn(
         Path | None,
         typer.Option(help="A folder from which the training resumes, also after Ctrl-C, by the same command."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of random methods; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of random methods; 0 by default.", min=0)] = None,
     *,
     data: DataOptions,
     as_json: AsJson = False,
@@ -82,7 +83,7 @@ def learn(
       timelike learn BasicMotions --method classifier --set encoder__n_features=500 --out motions
       timelike learn 'logs/*.csv' --label '_([a-z]+)' --method classifier --out logs-model
     """
-    from ..models.serialization import refuse_to_replace
+    from ..core.parameters import format_count
 
     given = Job(data=source, method=method, out=out, seed=seed, load=data, settings=split_settings(settings))
     todo = Job(seed=0).override(given) if job is None else Job.read(job).override(given)
@@ -91,17 +92,21 @@ def learn(
     if todo.method not in METHODS:
         raise typer.BadParameter(f"{todo.method!r}: expected one of {', '.join(METHODS)}", param_hint="'--method'")
     model = _make_model(todo, checkpoint)
-    refuse_to_replace(todo.out)  # before hours of training, and not after them
+    check_model_target(todo.out)  # before hours of training, and not after them
     part, X = todo.load.load_part(todo.data, "train")
     labels = None if todo.method in WITHOUT_LABELS else require_labels(X, todo.data)
     began = time.perf_counter()
-    with nullcontext() if checkpoint is None else library_interrupts():
-        model.fit(X) if labels is None else model.fit(X, labels)
+    try:
+        with nullcontext() if checkpoint is None else library_interrupts():
+            model.fit(X) if labels is None else model.fit(X, labels)
+    except KeyboardInterrupt:
+        _explain_interrupt(model, checkpoint)
+        raise typer.Exit(INTERRUPTED) from None
     seconds = time.perf_counter() - began
     if getattr(getattr(model, "history_", None), "stop_reason", None) == "Ctrl-C":
-        typer.echo(f"timelike: stopped, and no model is written; the same command resumes from {checkpoint}", err=True)
+        _explain_interrupt(model, checkpoint)
         raise typer.Exit(INTERRUPTED)
-    model.save(todo.out)
+    model.save(with_parent(todo.out))
     file = replace(todo, part=part).write(todo.out)
     result = {
         "model": str(todo.out),
@@ -111,8 +116,17 @@ def learn(
         "seconds": seconds,
         "job": str(file),
     }
-    text = f"learned {type(model).__name__} from {len(X)} sequences in {seconds:.1f} s: {todo.out}"
+    text = f"learned {type(model).__name__} from {format_count(len(X), 'sequence')} in {seconds:.1f} s: {todo.out}"
     emit("learn", result, text, as_json)
+
+
+def _explain_interrupt(model: Any, checkpoint: Path | None) -> None:
+    words = "timelike: stopped by Ctrl-C, and no model is written"
+    if checkpoint is not None:
+        words += f"; the same command resumes from {checkpoint}"
+    elif "trainer" in model.get_params(deep=False):  # others have no steps that could be kept
+        words += "; with --checkpoint FOLDER the training would be kept, and the same command would resume it"
+    typer.echo(words, err=True)
 
 
 def _make_model(job: Job, checkpoint: Path | None) -> Any:

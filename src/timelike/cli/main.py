@@ -81,5 +81,6 @@ def main(
 ) -> None:
     """Which sequences are alike, how they line up in time, and what comes next.
 
-    Exit codes: 0 good, 1 failure, 2 wrong usage, 130 interrupted.
+    Exit codes: 0 good, 1 failure, 2 wrong usage, 3 with drift --exit-code if the data differ, 130 interrupted by
+    Ctrl-C, 141 when the reader of the output has closed it.
     """

@@ -32,9 +32,12 @@ def match(
             help="A file, or - for standard input: a line of numbers for every step, below a header or not.",
         ),
     ],
-    k: Annotated[int, typer.Option("-k", help="How many matches at most in every stream.", min=1)] = 1,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", help="How many matches at most in every stream, unless it is live; 1 by default.", min=1),
+    ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="The largest distance of a match; standard input is then searched live.")
+        float | None, typer.Option(help="The largest distance of a match; standard input is then searched live.", min=0)
     ] = None,
     normalize: Annotated[bool, typer.Option("--normalize", help="Compare shapes, at any level and scale.")] = False,
     *,
@@ -49,15 +52,21 @@ def match(
     """
     from ..align import subsequence
 
+    is_live = stream == STANDARD_INPUT and threshold is not None
+    if is_live and k is not None:
+        raise typer.BadParameter(
+            "a live search prints every match as it comes: leave -k out, or --threshold to rank the whole input",
+            param_hint="'-k'",
+        )
     known = data.load(pattern)
     known.refuse_missing("matching", pattern)
     query = known[0]
-    if stream == STANDARD_INPUT and threshold is not None:
+    if is_live and threshold is not None:
         _match_live(query, known.channel_names, threshold, normalize, as_json)
         return
     found = []
     for name, one in _read_streams(stream, known, data):
-        nearest = subsequence(query, one, k, normalize=normalize, max_distance=threshold)
+        nearest = subsequence(query, one, k or 1, normalize=normalize, max_distance=threshold)
         found += [_to_fields(name, one_match) for one_match in nearest]
     found.sort(key=lambda fields: fields["distance"])
     columns = ("stream", "start", "stop", "distance")
@@ -87,7 +96,7 @@ def _read_streams(source: str, pattern: Sequences, data: DataOptions) -> Iterato
     if source == STANDARD_INPUT:
         steps = list(read_samples(pattern.frame[0], pattern.channel_names))
         if not steps:
-            raise ValueError("standard input is empty: expected a line of numbers for every step")
+            raise ValueError("standard input has only a header: expected a line of numbers for every step")
         yield source, steps
         return
     X = select_channels(data.load(source), pattern.channel_names, source)

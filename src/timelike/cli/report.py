@@ -10,6 +10,7 @@ import typer
 from .loaded_model import ModelFolder, open_model
 from .options.data import DataOptions, Source, with_data_options
 from .output import AsJson, emit, json_fields
+from .targets import check_file_target
 
 
 @json_fields(
@@ -38,6 +39,7 @@ def report(
     """
     from ..report import write
 
+    check_file_target(out, "--out")
     _, options = open_model(model, data)
     options.warn_about_overlap(source, "test")
     X = options.load(source, "test")

@@ -8,6 +8,7 @@ import typer
 
 from .loaded_model import ModelFolder, as_metric, open_model
 from .options.data import DataOptions, with_data_options
+from .options.ranges import check_open_unit
 from .output import AsJson, emit, format_cell, json_fields
 
 
@@ -29,7 +30,8 @@ def verify(
         ),
     ] = None,
     false_accept: Annotated[
-        float, typer.Option(help="The rate of false accepts to calibrate for.", min=0, max=1)
+        float,
+        typer.Option(help="The rate of false accepts to calibrate for, between 0 and 1.", callback=check_open_unit),
     ] = 0.01,
     *,
     data: DataOptions,

@@ -68,12 +68,17 @@ def make_folder(folder: Path, *, parents: bool = False) -> None:
     Traceback (most recent call last):
     FileNotFoundError: the folder /nosuchfolder does not exist: make it first, or give another
     """
+    refuse_missing_parent(folder, parents=parents)
+    folder.mkdir(parents=parents, exist_ok=True)
+
+
+def refuse_missing_parent(folder: Path, *, parents: bool = False) -> None:
+    """Raise the error with which `make_folder` would refuse to make a folder, without making one."""
     lacking = [one for one in (folder, *folder.parents) if not one.exists()]  # the outermost last
     at_root = bool(lacking) and folder.is_absolute() and lacking[-1].parent == Path(folder.anchor)
     if at_root or (len(lacking) > 1 and not parents):
         needed = lacking[-1] if at_root else lacking[1]
         raise FileNotFoundError(f"the folder {needed} does not exist: make it first, or give another")
-    folder.mkdir(parents=parents, exist_ok=True)
 
 
 def _file_mode(path: Path) -> int:

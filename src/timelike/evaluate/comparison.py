@@ -18,6 +18,7 @@ from ..models.json_fields import (
     choice_parser,
     list_parser,
     nullable_parser,
+    parse_bool,
     parse_nonnegative,
     parse_text,
     read_fields,
@@ -155,6 +156,7 @@ def compare(
         groups=None if units is None else tuple(map(str, units.tolist())),
         notes=(*left_out, *run.notes),
         seconds=seconds,
+        is_interrupted=run.is_interrupted,
         problem=problem,
         methods=tuple(run.methods),
         seed=seed,
@@ -183,6 +185,8 @@ class Comparison:
     groups: tuple[str, ...] | None
     notes: tuple[str, ...]
     seconds: float
+    is_interrupted: bool = False
+    """Whether Ctrl-C ended it, so that some methods are missing or incomplete."""
     problem: ComparisonProblem | None = field(default=None, repr=False, compare=False)
     methods: tuple[ComparedMethod, ...] = field(default=(), repr=False, compare=False)
     seed: int = field(default=0, repr=False, compare=False)
@@ -360,7 +364,7 @@ class Comparison:
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything but the data and the methods as JSON; also written to a file if a path is given."""
         rows = [row.to_dict() for row in self.rows]
-        names = ("scores", "design", "overlap", "groups", "notes", "seconds")
+        names = ("scores", "design", "overlap", "groups", "notes", "seconds", "is_interrupted")
         return write_json({"format": _FORMAT, "rows": rows} | {name: getattr(self, name) for name in names}, path)
 
     @classmethod
@@ -370,7 +374,7 @@ class Comparison:
         if not isinstance(tree, dict) or tree.get("format") != _FORMAT:
             raise ValueError(f"source is no comparison of this version of timelike: expected the format {_FORMAT!r}")
         fields = read_fields(
-            tree,
+            {"is_interrupted": False, **tree},  # which files of earlier versions lack
             "source",
             format=parse_text,
             scores=list_parser(choice_parser(HIGHER_IS_BETTER)),
@@ -380,6 +384,7 @@ class Comparison:
             groups=nullable_parser(list_parser(parse_text)),
             notes=list_parser(parse_text),
             seconds=parse_nonnegative,
+            is_interrupted=parse_bool,
         )
         del fields["format"]
         if not fields["scores"]:

@@ -247,6 +247,17 @@ def _model_from_word(word: str, entry: str, numeric: bool) -> Any:
         ) from None
 
 
+def is_method_name(entry: str) -> bool:
+    """Whether a word stands for a method, of classes or of numbers."""
+    word = entry.removesuffix(_RESAMPLED_SUFFIX)
+    return word in method_names() or word in registry.public_class_names()
+
+
+def method_names() -> list[str]:
+    """The names of the default methods and of the metrics."""
+    return list(dict.fromkeys((*DEFAULT_CLASSIFIERS, *DEFAULT_REGRESSORS, *metric_names.metrics_by_name())))
+
+
 def _ignore_missing(model: Any) -> Any:
     """The model with the option that skips missing values, if it, or its metric, has it."""
     if isinstance(model, WarpingDistance):

@@ -74,6 +74,7 @@ class ComparisonRun:
                 f"equal error rates are of all pairs of {MAX_PAIRED_ITEMS} test sequences, drawn at random"
             )
         self.rows: list[ComparisonRow] = []
+        self.is_interrupted = False
         self.limit_notes: dict[str, str] = {}  # in words
         self.current: tuple[ComparedMethod, list[FoldResult]] = self.methods[0], []
 
@@ -207,6 +208,7 @@ class ComparisonRun:
 
     def _skip_remaining(self) -> None:
         """After Ctrl-C: rows for the current method with its finished folds, and for those not begun."""
+        self.is_interrupted = True
         done = {row.method for row in self.rows}
         under_way, folds = self.current
         for method in self.methods:

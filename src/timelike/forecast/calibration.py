@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.parameters import check_float, format_count
 from ..core.progress import TimedProgressMeter
 from ..models import schema
 from ..sequences import Sequences
@@ -81,10 +82,10 @@ class ConformalCalibration(NamedTuple):
         need = min_windows(q)
         if counts.min() < need:
             step = int(np.argmin(counts >= need))
+            windows = format_count(int(counts[step]), "window")
             raise ValueError(
-                f"calibrated by {counts[step]} windows at step {step + 1}, and {need} are needed for the quantile "
-                f"{q:g}: {_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or use a quantile closer "
-                "to 0.5"
+                f"calibrated by {windows} at step {step + 1}, and {need} are needed for the quantile {q:g}: "
+                f"{_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or use a quantile closer to 0.5"
             )
         for count in np.unique(counts):
             steps = np.flatnonzero(counts == count)
@@ -214,8 +215,6 @@ def min_windows(q: float) -> int:
 
 def tail_quantiles(level: Any) -> tuple[float, float]:
     """The quantiles of the lower and upper bound of an interval."""
-    from ..core.parameters import check_float
-
     level = check_float(level, "level", above=0.0)
     if level >= 1:
         raise ValueError(f"level={level}: expected a number between 0 and 1, such as 0.8")

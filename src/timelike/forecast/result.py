@@ -141,7 +141,7 @@ class Forecast:
         from ..plotting.forecasts import plot_fan
 
         band = None
-        if level is not None and self._has_interval(level):
+        if level is not None and self.has_interval(level):
             band = tuple(end[item][:, channel] for end in self.interval(level))
         return plot_fan(
             self.past[item][:, channel],
@@ -244,7 +244,7 @@ class Forecast:
     def _check_item(self, item: int) -> int:
         return check_position(item, "item", len(self), "future")
 
-    def _has_interval(self, level: float) -> bool:
+    def has_interval(self, level: float) -> bool:
         """Whether an interval of this level exists at all steps."""
         need, steps = min_windows(tail_quantiles(level)[0]), self._n_steps()
         if self.calibration is None:

@@ -22,7 +22,7 @@ def find_class(method: str) -> type[Any]:
         if is_saveable(candidate):
             kind: type[Any] = candidate
             return kind
-    raise ValueError(f"the method {method!r} is unknown: this timelike knows {', '.join(_public_class_names())}")
+    raise ValueError(f"the method {method!r} is unknown: this timelike knows {', '.join(public_class_names())}")
 
 
 def registered_name(kind: type[Any]) -> str | None:
@@ -81,7 +81,7 @@ def _packages_with(name: str) -> list[str]:
     return [package for package in _exports.public_packages() if name in _exports.public_names(package)]
 
 
-def _public_class_names() -> list[str]:
+def public_class_names() -> list[str]:
     """Names that may be methods; whether they are is not known without importing them."""
     return sorted(
         {name for package in _exports.public_packages() for name in _exports.public_names(package) if name[0].isupper()}

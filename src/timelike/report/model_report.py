@@ -163,10 +163,21 @@ def _title(model: Any, X: Sequences, data: Any) -> str:
 
 
 def _lead(model: Any, X: Sequences) -> str:
+    name = _with_article(type(model).__name__)
     return (
-        f"What a {type(model).__name__} does with {format_count(len(X), 'sequence')}. The scores are those of new data "
-        "only if the model was not fitted on these sequences."
+        f"What {name} does with {format_count(len(X), 'sequence')}. The scores are those of new data only if the model "
+        "was not fitted on these sequences."
     )
+
+
+def _with_article(name: str) -> str:
+    """A class name with its article, by sound: abbreviations are read letter by letter.
+
+    >>> [_with_article(name) for name in ("EmbeddingClassifier", "SiameseGRU", "SRVP", "Ridge")]
+    ['an EmbeddingClassifier', 'a SiameseGRU', 'an SRVP', 'a Ridge']
+    """
+    is_vowel = name[:1] in "AEIO" or (name[:2].isupper() and name[0] in "FHLMNRSX")
+    return f"{'an' if is_vowel else 'a'} {name}"
 
 
 def _choose_sections(subject: _Subject) -> list[_Section]:
@@ -353,7 +364,7 @@ def _describe_shade(forecast: Forecast, level: float) -> str:
     share = f"{100 * level:g} %"
     if len(forecast.samples.shape) > 4:
         return "The figures show frames, which have no shade for an interval."
-    if not forecast._has_interval(level):
+    if not forecast.has_interval(level):
         if forecast.calibration is None:
             return "There are no intervals, because the model is not calibrated: call calibrate(X) and save it again."
         return (

@@ -267,6 +267,18 @@ def test_offline_it_says_what_was_searched_and_what_to_do(tmp_path, monkeypatch)
     assert f"unpack it into {tmp_path / 'cache' / 'basicmotion'}" in message
 
 
+def test_a_mistyped_folder_is_the_first_thing_that_is_said(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recordings").mkdir()
+    with pytest.raises(FileNotFoundError) as caught:
+        tl.load("recording")
+    first, hint = str(caught.value).split("\n")
+    assert first == "there is no file or folder recording, and no data set of that name; did you mean 'recordings'?"
+    assert hint.startswith("Data sets are in the cache (")
+    with pytest.raises(FileNotFoundError, match=r"^there is no file or folder qqqq, and no data set of that name\n"):
+        tl.load("qqqq")
+
+
 def test_the_advice_works(tmp_path) -> None:
     pair(tmp_path / "cache" / "Demo")
     assert tl.load("Demo")[0].equals(TRAIN)

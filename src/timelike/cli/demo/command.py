@@ -16,6 +16,7 @@ import typer
 from ...core.files import make_folder
 from ..errors import FAILURE
 from ..output import AsJson, json_fields, to_json
+from ..targets import check_file_target
 from .chapters import CHAPTERS, ChapterRun, run_chapter
 
 
@@ -42,6 +43,7 @@ def demo(
       timelike demo --section data-overview
     """
     names = _check_names(section or list(CHAPTERS))
+    check_file_target(out, "--out")
     make_folder(out.parent)  # an error now is better than one after some minutes
     began, busy = time.perf_counter(), time.process_time()
     runs = []

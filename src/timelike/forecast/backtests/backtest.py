@@ -353,7 +353,7 @@ class Backtest:
 
     def _summary_lines(self) -> list[str]:
         n_items = len(np.unique(self.item))
-        windows = f"{len(self.item)} windows of {n_items} {'sequence' if n_items == 1 else 'sequences'}"
+        windows = f"{format_count(len(self.item), 'window')} of {format_count(n_items, 'sequence')}"
         how = f"{windows}, {self.step} apart, {format_count(self.horizon, 'step')} ahead; {self.fit_description}."
         return [how, f"95 % intervals: {self.intervals}.", *(f"Note: {note}." for note in self.notes)]
 

@@ -105,14 +105,15 @@ def make_plan(
     notes = []
     counts = np.bincount(origins.item, minlength=len(sequences))
     if short := int((counts < n_windows).sum()):
-        notes.append(f"{short} shorter sequences have fewer windows, or none")
+        notes.append(
+            f"{format_count(short, 'shorter sequence')} {'has' if short == 1 else 'have'} fewer windows, or none"
+        )
     early = origins.cuts(sequences) < first
-    if early.any():
+    if n_early := int(early.sum()):
         origins = Origins(*(part[~early] for part in origins))
         fit_data = describe_cut(sequences, first)
-        notes.append(
-            f"{early.sum()} windows of shorter sequences are left out: models are fitted on {fit_data}, or more"
-        )
+        left_out = f"{format_count(n_early, 'window')} of shorter sequences {'is' if n_early == 1 else 'are'} left out"
+        notes.append(f"{left_out}: models are fitted on {fit_data}, or more")
     return BacktestPlan(origins, first, tuple(notes))
 
 

@@ -185,13 +185,24 @@ def _refuse_other_files(name: str) -> None:
 
 
 def _not_found_message(name: str, searched: list[str], names: set[str], reason: str) -> str:
-    lower = {entry.lower(): entry for entry in names}
-    near = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    """The mistake that is likelier first: a mistyped path; then where a data set would come from."""
+    folder = archive.cache_folder() / name
     return (
-        f"no data set {name!r}"
-        + (f"; did you mean {' or '.join(map(repr, near))}?" if near else ".")
-        + f"\nLooked in: {'; '.join(searched)}."
-        + f"\nDownload: {reason}."
-        + f"\nBy hand: download {archive.dataset_url(name)} on a computer with a network and unpack it into "
-        + f"{archive.cache_folder() / name}, or set TIMELIKE_DATA to a folder that holds {name}_TRAIN.ts or {name}.npz."
+        f"there is no file or folder {name}, and no data set of that name{_near_names_hint(name, names)}\n"
+        f"Data sets are in {'; '.join(searched)}; {reason}: download it on a computer with a network and unpack it "
+        f"into {folder}, or set TIMELIKE_DATA to a folder that holds {name}_TRAIN.ts or {name}.npz"
     )
+
+
+def _near_names_hint(name: str, names: set[str]) -> str:
+    """Files and folders here, and data sets, of similar names."""
+    try:
+        here = [entry.name for entry in Path().iterdir() if entry.is_dir() or entry.suffix.lower() in formats.SUFFIXES]
+    except OSError:
+        here = []
+    near: list[str] = []
+    for known in (here, sorted(names)):
+        by_lower = {entry.lower(): entry for entry in known if not entry.startswith(".")}
+        matches = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+        near += [by_lower[match] for match in matches if by_lower[match] not in near]
+    return f"; did you mean {' or '.join(map(repr, near[:3]))}?" if near else ""
