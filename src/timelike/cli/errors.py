@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
-from operator import itemgetter
 from typing import Any, TextIO
 
 import typer
@@ -125,7 +124,8 @@ def in_options(text: str, command: str = "") -> str:
     ('--folds 1: expected at least 2', "d/group=3/y.csv: 'group=3' is odd")
     """
     replacements = _replacements(command)
-    parts, end = [], 0
+    parts: list[str] = []
+    end = 0
     while True:
         found = [(one, replacement) for pattern, replacement in replacements if (one := pattern.search(text, end))]
         if not found:
@@ -139,13 +139,17 @@ def in_options(text: str, command: str = "") -> str:
 def _replacements(command: str) -> list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]:
     """Patterns and what they become; of two that begin at one place, the first counts."""
     general = [(pattern, partial(_expand, template)) for pattern, template in _IN_TERMINAL.items()]
-    own = [(pattern, itemgetter(0)) for pattern in _USERS_OWN]
+    own = [(pattern, _keep) for pattern in _USERS_OWN]
     arguments = [
         (rf"(?<![\w.(-]){name}=(?=\S)", partial(_expand, f"{option} "))
         for name, option in _FOR_COMMAND.get(command, {}).items()
     ]
     every = [*general, (r"\bvalues=\[([^\]]*)\]", _to_values_option), *own, *arguments]
     return [(re.compile(pattern), replacement) for pattern, replacement in every]
+
+
+def _keep(found: re.Match[str]) -> str:
+    return found[0]
 
 
 def _expand(template: str, found: re.Match[str]) -> str:

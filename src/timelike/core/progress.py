@@ -140,11 +140,11 @@ def _has_terminal_size() -> bool:
 def format_duration(seconds: float) -> str:
     """A duration in seconds, minutes or hours.
 
-    >>> format_duration(0.123), format_duration(40.2), format_duration(3000), format_duration(30000)
-    ('0.12 s', '40 s', '50 min', '8.3 h')
+    >>> format_duration(0.123), format_duration(9.96), format_duration(40.2), format_duration(3000)
+    ('0.12 s', '10 s', '40 s', '50 min')
     """
     if seconds < 10:
-        return f"{seconds:.2g} s"
+        return f"{round(seconds, 1 if seconds >= 1 else 2):g} s"
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
