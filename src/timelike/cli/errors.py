@@ -144,7 +144,12 @@ def _replacements(command: str) -> list[tuple[re.Pattern[str], Callable[[re.Matc
         (rf"(?<![\w.(-]){name}=(?=\S)", partial(_expand, f"{option} "))
         for name, option in _FOR_COMMAND.get(command, {}).items()
     ]
-    every = [*general, (r"\bvalues=\[([^\]]*)\]", _to_values_option), *own, *arguments]
+    every: list[tuple[str, Callable[[re.Match[str]], str]]] = [
+        *general,
+        (r"\bvalues=\[([^\]]*)\]", _to_values_option),
+        *own,
+        *arguments,
+    ]
     return [(re.compile(pattern), replacement) for pattern, replacement in every]
 
 
