@@ -38,6 +38,24 @@ def test_a_learned_classifier_tells_the_files_apart_and_says_how_certain_it_is(a
     assert all(0.5 <= one <= 1 for one in said["confidence"])
 
 
+def test_channels_of_another_sensor_are_refused_unless_they_are_named(run, model, recordings, tmp_path):
+    other = tmp_path / "gyroscope"
+    other.mkdir()
+    for file in recordings.glob("*.csv"):
+        header, _, rest = file.read_text(encoding="utf-8").partition("\n")
+        names = header.split(",")
+        renamed = [name.replace("a", "g") for name in names]
+        assert renamed != names
+        (other / file.name).write_text(",".join(renamed) + "\n" + rest, encoding="utf-8")
+    refused = run("classify", model, other)
+    assert refused.exit_code == 1
+    assert "has no channel ax, ay" in refused.stderr
+    assert refused.stderr.rstrip().endswith("--values gx,gy")
+    named = run("classify", model, other, "--values", "gx,gy")
+    assert named.exit_code == 0, named.output
+    assert named.stdout == run("classify", model, recordings).stdout
+
+
 def test_classify_prints_a_line_for_every_sequence(run, model, recordings):
     lines = run("classify", model, recordings / "bob_walk_*.csv").stdout.splitlines()
     assert [line.split()[:2] for line in lines] == [["id", "class"], *([f"bob_walk_{i}", "walk"] for i in range(3))]

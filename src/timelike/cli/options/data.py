@@ -170,8 +170,17 @@ def select_channels(X: Sequences, names: Sequence[str] | None, source: str) -> S
         return X
     others = [name for name in X.channel_names if name not in names]
     if others:
-        typer.echo(f"timelike: {source}: these columns are not used: {', '.join(others[:_MAX_LISTED])}", err=True)
+        typer.echo(f"timelike: {source}: these columns are not used: {join_some(others)}", err=True)
     return X if tuple(names) == X.channel_names else X.channels(names)
+
+
+def join_some(names: Sequence[str]) -> str:
+    """The first names of a list.
+
+    >>> join_some(["x", "y"])
+    'x, y'
+    """
+    return ", ".join(names[:_MAX_LISTED]) + (", …" if len(names) > _MAX_LISTED else "")
 
 
 def sequence_names(X: Sequences) -> list[str]:

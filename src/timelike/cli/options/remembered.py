@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .data import DataOptions, Part, require_labels, select_channels
+from .data import DataOptions, Part, join_some, require_labels, select_channels
 from .job import JOB_FILE, Job
 from .training_data import TrainingData, source_locations
 
@@ -57,7 +57,7 @@ class ModelDataOptions:
             if "group" in self.remembered and f"{error}".startswith("group="):  # the labels were found
                 return self._forget("group").load(source, part)
             X = self._load_without_labels(source, part)
-        return select_channels(X, self.channels, source)
+        return self._select_channels(X, source)
 
     def load_unlabelled(self, source: str, part: Part = "all") -> Sequences:
         """The sequences of a source whose labels are not used: --label and --group may be meant for other files."""
@@ -77,7 +77,7 @@ class ModelDataOptions:
         require_labels(X, source)
         if "label" in self.remembered:
             typer.echo(f"timelike: {self._describe('label')}, as in learning", err=True)
-        return select_channels(X, self.channels, source)
+        return self._select_channels(X, source)
 
     def describe_overlap(self, source: str, part: Part) -> str | None:
         """How much of a part of a source the model was learned from, in words; None if nothing, or if not known."""
@@ -104,6 +104,18 @@ class ModelDataOptions:
         raise typer.BadParameter(
             f"{reason}: name other data, such as files that were kept apart", param_hint="'--calibrate'"
         )
+
+    def _select_channels(self, X: Sequences, source: str) -> Sequences:
+        if self.given.values:  # which chooses channels and their order, whatever the model calls them
+            return X
+        missing = [name for name in self.channels or () if X.channel_names and name not in X.channel_names]
+        if missing:
+            own = X.channel_names or ()
+            raise ValueError(
+                f"{source} has no channel {join_some(missing)}, which {self.folder} learned; it has {join_some(own)}: "
+                f"if they mean the same, in this order, add --values {shlex.quote(','.join(own))}"
+            )
+        return select_channels(X, self.channels, source)
 
     def _forget(self, name: str) -> ModelDataOptions:
         return replace(self, remembered={one: value for one, value in self.remembered.items() if one != name})
