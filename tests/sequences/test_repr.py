@@ -35,6 +35,12 @@ def test_the_table_says_how_many_how_long_and_what_is_known():
     }
 
 
+def test_targets_have_six_digits_in_the_table():
+    page = tl.Sequences(np.zeros((2, 4, 1)), labels=[0.1234567891, 2.5])._repr_html_()
+    assert ">0.123457<" in page
+    assert "0.1234567" not in page
+
+
 def test_equal_lengths_and_images_and_targets_are_said_shortly():
     shown = rows(tl.Sequences(np.zeros((3, 5, 1, 4, 6)), labels=[0.25, 1.5, 0.5]))
     assert shown == {

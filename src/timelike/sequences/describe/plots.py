@@ -218,7 +218,7 @@ def examples_html(self: Sequences) -> str:
     ends, time = _value_ranges(self, items), TimeAxis(self, np.array(items), from_start=True)
     rows = []
     for item in items:
-        cells = [*([item] if self.ids is None else []), *(str(entry[item]) for entry in entries.values())]
+        cells = [*([item] if self.ids is None else []), *(_format_entry(entry[item]) for entry in entries.values())]
         rows.append(
             [*cells, int(self.lengths[item]), *(_make_sparkline(self, time, item, c, ends[c]) for c in channels)]
         )
@@ -226,6 +226,11 @@ def examples_html(self: Sequences) -> str:
     return html.paragraph(f"{len(items)} of {len(self)} sequences{left_out}:") + sparklines.sparkline_table(
         header, rows
     )
+
+
+def _format_entry(entry: Any) -> str:
+    """A label or another entry in a table, numbers with six digits."""
+    return f"{entry:.6g}" if isinstance(entry, float | np.floating) else str(entry)
 
 
 def _value_ranges(self: Sequences, items: list[int]) -> list[tuple[float, float]]:
