@@ -46,7 +46,7 @@ def test_code_that_loads_the_folder_loads_this_model(tmp_path):
 
 def test_a_job_is_the_way_to_repeat_it(tmp_path):
     tl.Rocket(n_features=84, random_state=0).fit(X).save(tmp_path / "my model")
-    (tmp_path / "my model" / "job.toml").write_text('data = "<b>"\n')
+    (tmp_path / "my model" / "job.toml").write_text('data = "<b>"\nmethod = "rocket"\n')
     found = summarize_model(tl.load_model(tmp_path / "my model"), tmp_path / "my model")
     assert found.commands == f"timelike learn --job '{tmp_path}/my model/job.toml'"
     html = found._repr_html_()
