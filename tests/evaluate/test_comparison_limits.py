@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 from missing_extras import missing_extras
+from optional_torch import torch
 from rivals import Constant, Euclidean, Failing, Interrupted, Limited, Slow, Warns, compared, waves
 from timelike.evaluate.methods import DEFAULT_CLASSIFIERS, DEFAULT_REGRESSORS, ComparedMethod, takes_missing
 from timelike.evaluate.runtimes import FoldSize, SpeedTracker, estimate_seconds
@@ -132,7 +133,7 @@ def test_with_steps_the_networks_run_and_a_second_run_gives_the_same_scores():
     assert first == again
 
 
-class Counted(tl.SiameseGRU):
+class Counted(tl.SiameseGRU if torch else object):
     """Notes how many steps its trainings took; five by default, if they need no more than a second."""
 
     _default_budget = DefaultBudget(step_range=(5, 5), seconds=1.0)
