@@ -1,4 +1,4 @@
-"""What a model predicts: classes or numbers."""
+"""`is_classifier` and `is_regressor`: whether a model predicts classes or numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model was learned from, by its `job.toml`, so that commands can tell whether data are new to it."""
+"""`TrainingData`: the files that a model was learned from, and how many of them a command is given again."""
 
 from __future__ import annotations
 
